@@ -31,10 +31,10 @@ CXX_SOURCES = $(shell find native -path native/third_party -prune -o -type f \
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-native test-portable test-gpu kernels lint format stubs bench sanitize sanitize-python attack fuzz stress docs figures notebooks wheel clean
+.PHONY: help demo test test-native test-portable test-aarch64 test-gpu kernels lint format stubs bench sanitize sanitize-python attack fuzz stress docs figures notebooks wheel clean
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 # ---- set-up ----
 
@@ -89,6 +89,12 @@ test-native: $(STAMPS)/build ## native tests alone
 test-portable: $(STAMPS)/build ## native tests with the kernels that processors other than x86-64 have
 	$(call build_native_tests,build/portable,,-DGOSSAMER_KERNELS=generic)
 	$(call run_native_tests,build/portable)
+
+test-aarch64: $(STAMPS)/build ## native tests for aarch64 under qemu (Debian: apt-get install g++-aarch64-linux-gnu qemu-user)
+	$(call build_native_tests,build/aarch64,,-DCMAKE_SYSTEM_NAME=Linux -DCMAKE_SYSTEM_PROCESSOR=aarch64 \
+	  -DCMAKE_CXX_COMPILER=aarch64-linux-gnu-g++ \
+	  "-DCMAKE_CROSSCOMPILING_EMULATOR=qemu-aarch64;-L;/usr/aarch64-linux-gnu")
+	$(call run_native_tests,build/aarch64)
 
 test-gpu: $(STAMPS)/test ## the tests of trainings on a GPU, on the GPU of this machine
 	GOSSAMER_TEST_GPU=1 $(BIN)/python -m pytest -p no:cacheprovider tests/cuda

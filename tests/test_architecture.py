@@ -14,6 +14,7 @@ PACKAGE = ROOT / "src" / "gossamer"
 STAGES = [
     "_native",
     "errors",
+    "arguments",
     "notebook",
     "logger",
     "params",

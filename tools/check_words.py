@@ -1,4 +1,4 @@
-"""Find wordings that make readers stop, in src/, docs/ and the README.
+"""Find wordings that make readers stop, in src/, docs/, the README and the comments of native/.
 
     python tools/check_words.py            all of them, with file and line
     python tools/check_words.py --count    how many in each file
@@ -18,8 +18,14 @@ from collections import Counter
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-WHERE = ("README.md", "docs", "src")
-SUFFIXES = {".py", ".pyi", ".md", ".html", ".js", ".css"}
+WHERE = (
+    "README.md",
+    "docs",
+    "src",
+    *(f"native/{name}" for name in ("bindings", "core", "files", "fuzz", "tests")),
+)
+NATIVE_SUFFIXES = {".cpp", ".h", ".inl"}
+SUFFIXES = {".py", ".pyi", ".md", ".html", ".js", ".css", *NATIVE_SUFFIXES}
 
 # What is found -> what to write instead. Lower and upper case are the same.
 PATTERNS: dict[str, str] = {
@@ -55,7 +61,8 @@ PATTERNS: dict[str, str] = {
     r"\bother than a mean\b": "classes, quantiles, rankings or survival times",
 }
 
-# Comments and template strings of a script.
+# Comments of C++; comments and template strings of a script.
+_NATIVE_PROSE = re.compile(r"//[^\n]*")
 _SCRIPT_PROSE = re.compile(r"//[^\n]*|/\*.*?\*/|`[^`]*`", re.DOTALL)
 
 
@@ -75,6 +82,8 @@ def prose_of(path: Path) -> str:
         return _keep(text, _python_places(text))
     if path.suffix == ".js":
         return _keep(text, [m.span() for m in _SCRIPT_PROSE.finditer(text)])
+    if path.suffix in NATIVE_SUFFIXES:
+        return _keep(text, [m.span() for m in _NATIVE_PROSE.finditer(text)])
     return text
 
 

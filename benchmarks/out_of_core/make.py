@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 
 GROUP = 200_000  # rows
+_DISTINCT = 16  # groups; later ones repeat their columns, and have targets of their own
 TEXT = "text"  # the column of text
 
 
@@ -53,19 +54,24 @@ def make_parquet(
     n_rows = 0
     # Dictionaries of random numbers would make the file half as large again.
     text = [TEXT] if n_levels else False
+    made: list[tuple[list[pyarrow.Array], np.ndarray]] = []
     with pyarrow.parquet.ParquetWriter(
         path, schema, compression="none", use_dictionary=text
     ) as writer:
         while n_rows == 0 or path.stat().st_size < n_bytes:
-            x = rng.normal(size=(n_columns, group)).astype(np.float32)
-            noise = rng.normal(size=group).astype(np.float32)
-            target = x[0] * x[1] + np.sin(2 * x[2]) + np.abs(x[3]) + noise
-            columns = []
-            if n_levels:
-                codes = rng.integers(0, n_levels, group)
-                target += effects[codes]
-                columns = [pyarrow.array(levels[codes])]
-            columns += [pyarrow.array(column) for column in (*x, target)]
-            writer.write_table(pyarrow.table(columns, schema=schema), row_group_size=group)
+            if len(made) < _DISTINCT:
+                x = rng.normal(size=(n_columns, group)).astype(np.float32)
+                known = x[0] * x[1] + np.sin(2 * x[2]) + np.abs(x[3])
+                columns = []
+                if n_levels:
+                    codes = rng.integers(0, n_levels, group)
+                    known += effects[codes]
+                    columns = [pyarrow.array(levels[codes])]
+                made.append(([*columns, *map(pyarrow.array, x)], known))
+            columns, known = made[n_rows // group % _DISTINCT]
+            target = pyarrow.array(known + rng.normal(size=group).astype(np.float32))
+            writer.write_table(
+                pyarrow.table([*columns, target], schema=schema), row_group_size=group
+            )
             n_rows += group
     return n_rows

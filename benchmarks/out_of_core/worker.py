@@ -67,6 +67,8 @@ def _gossamer(gs: Any, job: Job) -> Figures:
         passes.append(booster.num_passes() - before)
 
     figures = _time_rounds(job, update)
+    booster.free_dataset()
+    del data
     start = time.perf_counter()
     n_predicted = len(booster.predict(job["path"]))
     assert n_predicted == job["rows"]

@@ -1,8 +1,9 @@
-"""Command line: ``python -m benchmarks quality accuracy | intervals | pack``.
+"""Command line: ``python -m benchmarks quality accuracy | intervals | folds | pack``.
 
 `accuracy` and `intervals` train every model in a process of its own and write each result as soon
-as it is there. Called again with the same `--out`, they go on where they stopped. `pack` copies
-small parts of the tables to a folder, for machines without the whole ones.
+as it is there. Called again with the same `--out`, they go on where they stopped. `folds` times the
+members of an ensemble side by side and one after another. `pack` copies small parts of the tables
+to a folder, for machines without the whole ones.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from benchmarks.machine import describe_machine, find_versions
 from benchmarks.quality.contenders import CONTENDERS, module_of
 from benchmarks.quality.intervals import METHODS
 from benchmarks.quality.jobs import Job, Run, run_all, run_job
+from benchmarks.quality.side_by_side import format_folds, measure_folds
 from benchmarks.quality.summary import format_intervals, format_quality
 from benchmarks.quality.tables import MADE, REAL, is_available, pack
 from benchmarks.report import write_json
@@ -44,6 +46,9 @@ def main(argv: list[str] | None = None) -> int:
         words.add_argument("--jobs", type=int, default=1, help="processes side by side")
         words.add_argument("--seconds", type=float, default=float("inf"), help="most time in all")
         words.add_argument("--out", default=DEFAULT_OUT)
+    words = commands.add_parser("folds")
+    words.add_argument("--threads", type=int, default=2)
+    words.add_argument("--out", default=DEFAULT_OUT)
     words = commands.add_parser("pack")
     words.add_argument("folder", type=Path)
     words.add_argument("--rows", type=int, default=20_000, help="most rows of a table")
@@ -52,6 +57,13 @@ def main(argv: list[str] | None = None) -> int:
     if args.command == "job":
         print(json.dumps(run_job(Job(**args.job))))
         return 0
+    if args.command == "folds":
+        runs = measure_folds(args.threads)
+        text = format_folds(runs)
+        document = {"machine": describe_machine(), "versions": find_versions(), "runs": runs}
+        write_json(Path(args.out) / "quality_folds.json", document)
+        print(text)
+        return 0 if all(run["same_members"] and run["same_trees"] for run in runs) else 1
     if args.command == "pack":
         size = sum(pack(name, args.folder, args.rows) for name in REAL)
         print(f"{len(REAL)} tables, {size / 2**20:.1f} MiB")

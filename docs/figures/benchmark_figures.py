@@ -83,6 +83,37 @@ def prediction() -> Figure:
     return figure
 
 
+def gpu() -> Figure:
+    """Milliseconds of a round on a GPU."""
+    lines = (RESULTS / "gpu" / "h200.jsonl").read_text(encoding="utf-8").splitlines()
+    runs = [run for run in map(json.loads, lines) if "xgboost_depthwise" in run]
+    bars = {
+        "gpu": ("Gossamer, leaf-wise", GREEN),
+        "xgboost_depthwise": ("XGBoost, depth-wise", GOLD),
+        "xgboost_lossguide": ("XGBoost, leaf-wise", RED),
+    }
+    kinds = {"uniform": "", "mixed": "\ncategories", "classes": "\n7 classes"}
+    figure, ax = new_figure(8.6, 3.0)
+    for i, (key, (label, colour)) in enumerate(bars.items()):
+        for j, run in enumerate(runs):
+            place = j + 0.29 * (i - 1)
+            ax.bar(place, run[key], 0.27, color=colour, label=label if j == 0 else None)
+            ax.text(place, run[key] * 1.06, f"{run[key]:.1f}", ha="center", fontsize=7)
+    ax.set_yscale("log")
+    ax.set_ylim(0.3, 400)
+    ax.set_yticks([1, 10, 100], ["1", "10", "100"])
+    names = [
+        f"{run['n_rows'] / 1e6:g} M x {run['n_columns']}\n"
+        f"{run['leaves']} leaves{kinds[run['kind']]}"
+        for run in runs
+    ]
+    ax.set_xticks(range(len(runs)), names, fontsize=8)
+    ax.set_ylabel("ms per round")
+    ax.set_title("training on an H200")
+    ax.legend(loc="upper left", ncols=3)
+    return figure
+
+
 def accuracy() -> Figure:
     """Loss of every objective, to the best of the others, as on the page of tasks."""
     loss: dict[tuple[str, str, str], list[float]] = {}

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import benchmark_figures
+import cluster_figures
 import data_figures
 import matplotlib
 import model_figures
@@ -37,9 +38,11 @@ FIGURES: dict[str, Callable[[], Figure]] = {
     "how/prediction": model_figures.prediction,
     "how/shapley": model_figures.shapley,
     "how/threads": model_figures.threads,
+    "how/messages": cluster_figures.messages,
     "benchmarks/training": benchmark_figures.training,
     "benchmarks/prediction": benchmark_figures.prediction,
     "benchmarks/accuracy": benchmark_figures.accuracy,
+    "benchmarks/gpu": benchmark_figures.gpu,
 }
 
 

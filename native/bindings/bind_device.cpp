@@ -173,8 +173,8 @@ ColumnSampler sampler_of(const GrowParams& settings, std::int64_t n_features) {
           limits != nullptr ? limits->sampling_weights : std::vector<double>{}};
 }
 
-// A tree as the device walks through it: records, and the words of its sets. `lanes` are those of the features in the
-// table of the device.
+// A tree as the device walks through it: records, and the words of its sets. `lanes` has the lane of each
+// feature in the table of the device.
 auto score_nodes(const Tree& tree, const BinMatrix& matrix, const In<std::int32_t>& lanes) {
   const auto& features = matrix.features();
   check_length(lanes, static_cast<std::int64_t>(features.size()), "lanes");

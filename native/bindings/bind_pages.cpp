@@ -36,6 +36,14 @@ struct PyPageWriter {
     return writer.add(*team, view);
   }
 
+  void add_rows_of(const BinMatrix& table, const In<RowIdx>& rows, int n_threads) {
+    if (table.features().size() != like->features().size()) throw std::invalid_argument("the table has other features");
+    nb::gil_scoped_release release;
+    const std::lock_guard lock(mutex);
+    TeamLease team(n_threads);
+    writer.add(*team, table, {rows.data(), rows.size()});
+  }
+
   std::vector<std::uint64_t> finish() {
     nb::gil_scoped_release release;
     const std::lock_guard lock(mutex);
@@ -106,6 +114,8 @@ void bind_pages(nb::module_& m) {
           "add",
           [](PyPageWriter& self, const Matrix& rows, int n_threads) { return self.add(view_of(rows), n_threads); },
           "rows"_a.noconvert(), "n_threads"_a)
+      .def("add_rows_of", &PyPageWriter::add_rows_of, "table"_a, "rows"_a.noconvert(), "n_threads"_a,
+           "Rows of a table on pages, which increase. It is stored as `like`.")
       .def("misfits", [](const PyPageWriter& self) { return to_numpy(std::vector(self.writer.misfits())); })
       .def("has_missing", [](const PyPageWriter& self) { return to_numpy(to_flags(self.writer.has_missing())); })
       .def("finish", [](PyPageWriter& self) { return to_numpy(self.finish()); }, "The checksum of every page.");

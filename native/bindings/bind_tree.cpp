@@ -28,15 +28,24 @@ std::int64_t n_columns(const BinMatrix& matrix) {
   return last + 1;
 }
 
+std::unique_ptr<ResidentRows> make_pages(const BinMatrix& matrix, std::int64_t page_rows) {
+  if (page_rows == 0) return nullptr;
+  const bool has_rows = matrix.pages() == nullptr && matrix.storage().loose.empty() && matrix.is_trainable();
+  if (page_rows < 0 || !has_rows) throw std::invalid_argument("only lanes in memory are taken page by page");
+  return std::make_unique<ResidentRows>(matrix, nullptr, page_rows);
+}
+
 // A grower with the matrix that is needed to check arguments.
 struct PyGrower {
   std::shared_ptr<BinMatrix> matrix;
   std::unique_ptr<PythonExchange> exchange;  // nullptr: the matrix has all rows
+  std::unique_ptr<ResidentRows> pages;       // nullptr: those of the matrix, if it has some
   RoundGrower grower;
-  PyGrower(std::shared_ptr<BinMatrix> m, bool vector_leaves, const nb::object& sums)
+  PyGrower(std::shared_ptr<BinMatrix> m, bool vector_leaves, const nb::object& sums, std::int64_t page_rows)
       : matrix(std::move(m)),
         exchange(sums.is_none() ? nullptr : std::make_unique<PythonExchange>(sums)),
-        grower(GrowData{matrix, nullptr, exchange.get()}, vector_leaves) {}
+        pages(make_pages(*matrix, page_rows)),
+        grower(GrowData{matrix, pages.get(), exchange.get()}, vector_leaves) {}
   std::optional<Out<std::uint32_t>> row_values;  // memory that the grower uses
 };
 
@@ -298,13 +307,15 @@ void def_field(nb::class_<GrowParams>& params, const char* name, Get get, T Part
 void bind_grower(nb::module_& m) {
   nb::class_<PyGrower>(m, "Grower",
                        "Grows trees on one binned table: one per output, or one whose leaves have a value for each.")
-      .def(nb::init<std::shared_ptr<BinMatrix>, bool, nb::object>(), "matrix"_a, "vector_leaves"_a = false,
-           "exchange"_a = nb::none(),
+      .def(nb::init<std::shared_ptr<BinMatrix>, bool, nb::object, std::int64_t>(), "matrix"_a,
+           "vector_leaves"_a = false, "exchange"_a = nb::none(), "page_rows"_a = 0,
            "`exchange`: the matrix is a shard of the rows. Its methods add(array), keep_largest(array),\n"
            "gather(array) and exchange(parts) work over all shards; the first two change the array.\n"
            "`size` is the number of shards, `rank` says which one this is; `has_all_rows`: each of them\n"
            "has all rows, and shares the search only; `top_k`: how many features a shard proposes for\n"
-           "a leaf where only elected ones are exchanged, or 0.")
+           "a leaf where only elected ones are exchanged, or 0.\n"
+           "`page_rows`: a matrix in memory is read in pages of so many rows, and takes no copy by\n"
+           "column.")
       .def("grow", &grow, "gradient"_a.noconvert(), "hessian"_a.noconvert().none(), "rows"_a.noconvert().none(),
            "params"_a, "label"_a.noconvert().none(), "score"_a.noconvert(), "n_threads"_a, "raw"_a = nb::none(),
            "Grows the trees of a round (arrays are output-major) and adds their values to the scores of\n"

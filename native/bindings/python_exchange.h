@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <utility>
 #include <vector>
@@ -31,21 +32,27 @@ class PythonExchange : public Exchange {
   bool has_all_rows() const override { return has_all_rows_; }
   std::int32_t top_k() const override { return top_k_; }
 
-  std::vector<Bytes> swap(const std::vector<Bytes>& parts) override {
+  Received swap(std::vector<Bytes> parts) override {
+    using Content = nb::ndarray<const std::uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
     const nb::gil_scoped_acquire acquire;
-    std::vector<Bytes> received;
+    // The last one to drop it may be without the interpreter's lock.
+    const std::shared_ptr<std::vector<Content>> contents(new std::vector<Content>, [](auto* last) {
+      const nb::gil_scoped_acquire acquire_again;
+      delete last;
+    });
+    Received received;
     try {
-      nb::list contents;
-      for (const Bytes& part : parts) contents.append(nb::bytes(part.data(), part.size()));
-      for (const nb::handle content : nb::list(sums_.attr("exchange")(contents))) {
-        const auto bytes = nb::cast<nb::bytes>(content);
-        const auto* const first = static_cast<const std::uint8_t*>(bytes.data());
-        received.emplace_back(first, first + bytes.size());
+      nb::list own;
+      for (Bytes& part : parts) own.append(to_array(std::move(part)));
+      for (const nb::handle content : nb::list(sums_.attr("exchange")(own))) {
+        contents->push_back(nb::cast<Content>(content));
+        received.parts.emplace_back(contents->back().data(), contents->back().size());
       }
     } catch (nb::python_error& error) {
       error.restore();
       throw Interrupted{};
     }
+    received.owner = contents;
     return received;
   }
 
@@ -70,6 +77,14 @@ class PythonExchange : public Exchange {
   }
 
  private:
+  // An array that owns the bytes: they may be sent after the exchange has returned.
+  static nb::object to_array(Bytes part) {
+    auto* const owned = new Bytes(std::move(part));
+    const nb::capsule owner(owned, [](void* bytes) noexcept { delete static_cast<Bytes*>(bytes); });
+    const nb::ndarray<nb::numpy, std::uint8_t, nb::ndim<1>> array(owned->data(), {owned->size()}, owner);
+    return nb::cast(array);
+  }
+
   template <class T>
   void add_parts(std::span<const std::span<T>> parts, std::vector<T>& all) {
     all.clear();

@@ -46,7 +46,7 @@ std::vector<Digit> make_digits(const std::vector<Feature>& features, const Stora
   return digits;
 }
 
-// Digits to lanes, first fit by decreasing size; a lane of one byte has room for 256 values.
+// Digits to lanes, first fit by decreasing size; a lane of one byte holds 256 values.
 std::vector<Lane> plan_lanes(std::vector<Digit> digits, bool share) {
   std::stable_sort(digits.begin(), digits.end(), [&](const Digit& a, const Digit& b) { return a.radix > b.radix; });
   std::vector<Lane> lanes;

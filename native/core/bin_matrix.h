@@ -1,6 +1,6 @@
-// The binned table. Most of it stands row by row in groups of lanes (histograms read whole rows); a
+// The binned table. Most of it is stored row by row in groups of lanes (histograms read whole rows); a
 // copy by lane is made for splits, which read one feature of many rows. Features that are zero in
-// nearly every row, and find no company in a bundle, are kept as sparse columns instead.
+// nearly every row, and fit no bundle, are kept as sparse columns instead.
 //
 //   row      lane 0             lane 1         lane 2
 //     0   [  price        |  colour, size  |  one of 200 towns  ]    + sparse columns: (row, bin)
@@ -74,7 +74,7 @@ struct Storage {
   std::vector<std::int32_t> loose;                 // sparse columns, increasing
 };
 
-// What becomes of a value that meets another one in its bundle, or finds no room for a missing value.
+// What becomes of a value that meets another one in its bundle, or is missing where the lane has no bin for that.
 enum class Use {
   other,           // it is kept as a sparse entry: validation data
   training,        // it is dropped: bundles with conflicts
@@ -93,7 +93,7 @@ class BinMatrix {
   BinMatrix& operator=(const BinMatrix&) = delete;
 
   // Bins the user's matrix; false: a value met another one in its bundle, and the use says to stop
-  // there. Sets has_missing. `counts`, if they are known, are those of count_entries with
+  // there. Sets has_missing. `counts`, if they are known, were made by count_entries with
   // the same team.
   bool fill(Team& team, const MatrixView& matrix, Use use, const EntryCounts* counts = nullptr);
   bool fill(Team& team, const SparseView& matrix, Use use, const EntryCounts* counts = nullptr);
@@ -102,13 +102,13 @@ class BinMatrix {
   // Some rows of another matrix, stored in the same way. This one has just been made. Rows of a table in pages are
   // copied in one pass.
   void fill_from(Team& team, const BinMatrix& other, std::span<const RowIdx> rows);
-  // For who fills a matrix piece by piece (PieceBinner, PageWriter): the lanes of some rows of another one that is
-  // stored in the same way, from `first` on; its sparse entries; and those of all pieces.
+  // PieceBinner and PageWriter fill a matrix piece by piece: the lanes of some rows of another matrix that is stored
+  // in the same way, from `first` on; its sparse entries; and the entries of all pieces.
   void put_rows(const BinMatrix& part, std::int64_t first, RowRange rows);
   SparseColumns take_sparse() { return std::move(sparse_); }
   void set_entries(SparseColumns entries);
-  // The features of two matrices of the same rows, first those of `left`; see put_beside. This one has
-  // just been made, of their features and storage.
+  // The features of two matrices of the same rows, `left` first; see put_beside. This matrix has just been
+  // made, of their features and storage.
   void fill_beside(Team& team, const BinMatrix& left, const BinMatrix& right);
   // Bins of feature f, one per row; and the way back in (features in lanes only).
   void copy_column(std::int64_t feature, std::uint16_t* out) const;
@@ -135,7 +135,7 @@ class BinMatrix {
   const Storage& storage() const { return storage_; }
   // Entries of features in sparse columns, and what did not fit a bundle: by feature.entries.
   const SparseColumns& sparse() const { return sparse_; }
-  // Entries of a feature in a sparse column: of this matrix, or those of all shards of a table if they were given.
+  // Entries of a feature in a sparse column: of this matrix, or of all shards of a table if they were given.
   std::int64_t entry_count(std::int32_t feature) const;
   void set_entry_counts(std::vector<std::int64_t> by_feature) { entry_counts_ = std::move(by_feature); }
   // The sparse columns of features with at least `min_count` entries, row by row.
@@ -169,7 +169,7 @@ class BinMatrix {
   std::int64_t n_dropped_ = 0;  // values lost to conflicts in bundles
   bool cleared_ = false;        // lanes hold something: data, or zeros
   SparseColumns sparse_;
-  std::vector<std::int64_t> entry_counts_;  // empty: those of sparse_
+  std::vector<std::int64_t> entry_counts_;  // empty: count sparse_
   // All lanes in one piece, so that even a short table gets huge pages.
   Buffer<std::uint8_t> columns8_;
   Buffer<std::uint16_t> columns16_;

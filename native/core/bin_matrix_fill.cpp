@@ -438,7 +438,7 @@ bool BinMatrix::is_missing_somewhere(const Feature& feature) const {
     }
   }
   if (feature.loose()) return feature.zero_bin == feature.n_value_bins;
-  if (!feature.may_miss && feature.zero_bin != feature.n_value_bins) return false;  // its lane has no room for it
+  if (!feature.may_miss && feature.zero_bin != feature.n_value_bins) return false;  // its lane has no bin for it
   const Group& group = groups_[at(feature.group)];
   for (std::int64_t row = 0; row < n_rows_; ++row) {
     if (feature.bin_of_lane(lane_value(group, row, feature.lane)) == feature.n_value_bins) return true;

@@ -24,7 +24,7 @@ struct Bundles {
   std::vector<std::int64_t> n_conflicts;            // rows, by bundle
 };
 
-// Greedy: each feature goes to the first bundle with room for it, and with no more than
+// Greedy: each feature goes to the first bundle that can hold it with no more than
 // `max_conflicts` rows in conflict. `columns` holds all rows of the candidates: bundles without
 // conflicts have none in any row, not only in a sample.
 Bundles find_bundles(const std::vector<Feature>& features, const SparseColumns& columns, std::int64_t n_rows,

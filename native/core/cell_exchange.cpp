@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <numeric>
 #include <stdexcept>
 
 #include "kernels/kernels.h"
@@ -43,57 +44,125 @@ ShareCells cells_of(const HistogramShape& shape, const CellShare& share) {
   return cells;
 }
 
-// A bit for each cell, and the cells for which `is_filled`.
-template <class IsFilled, class Put>
-void write_filled(std::int64_t n, ByteWriter& out, const IsFilled& is_filled, const Put& put) {
-  std::vector<std::uint8_t> bits(at((n + 7) / 8), 0);
-  for (std::int64_t i = 0; i < n; ++i) bits[at(i / 8)] |= static_cast<std::uint8_t>(is_filled(i) << i % 8);
-  out.put_all(bits);
-  for (std::int64_t i = 0; i < n; ++i) {
-    if (bits[at(i / 8)] >> i % 8 & 1) put(i);
+// ---- filled cells ----
+//
+// A bit for each cell; then, for every eight cells, the numbers of those that are not empty. All eight are often
+// filled, and copied at once.
+
+constexpr std::int64_t kTogether = 8;
+
+// Appends those of eight values of kBytes bytes each whose bit is set; returns the new end.
+template <std::size_t kBytes>
+std::uint8_t* put_filled(const void* values, unsigned filled, std::uint8_t* end) {
+  const auto* const from = static_cast<const std::uint8_t*>(values);
+  if (filled == 0xff) {
+    std::memcpy(end, from, 8 * kBytes);
+    return end + 8 * kBytes;
+  }
+  for (; filled != 0; filled &= filled - 1) {
+    std::memcpy(end, from + static_cast<std::size_t>(std::countr_zero(filled)) * kBytes, kBytes);
+    end += kBytes;
+  }
+  return end;
+}
+
+// Adds to those of eight values whose bit is set.
+template <class T>
+void add_filled(ByteReader& in, unsigned filled, T* values) {
+  const std::uint8_t* next = in.get_all(static_cast<std::size_t>(std::popcount(filled)) * sizeof(T)).data();
+  if (filled == 0xff) {
+    T numbers[8];
+    std::memcpy(numbers, next, sizeof(numbers));
+    for (int k = 0; k < 8; ++k) values[k] += numbers[k];
+    return;
+  }
+  for (; filled != 0; filled &= filled - 1) {
+    T number;
+    std::memcpy(&number, next, sizeof(T));
+    values[std::countr_zero(filled)] += number;
+    next += sizeof(T);
   }
 }
 
-template <class Take>
-void read_filled(std::int64_t n, ByteReader& in, const Take& take) {
-  const std::span<const std::uint8_t> bits = in.get_all(at((n + 7) / 8));
+// put(first, filled, end) appends the numbers of eight cells, at most `cell_bytes` each, and returns the new end.
+template <class IsFilled, class Put>
+void write_filled(std::int64_t n, std::int64_t cell_bytes, ByteWriter& out, const IsFilled& is_filled, const Put& put) {
+  const std::int64_t n_bytes = (n + kTogether - 1) / kTogether;
+  std::uint8_t* const bits = out.extend(at(n_bytes + n * cell_bytes));
+  std::uint8_t* end = bits + n_bytes;
+  for (std::int64_t byte = 0; byte < n_bytes; ++byte) {
+    const std::int64_t first = byte * kTogether;
+    const std::int64_t n_here = std::min(kTogether, n - first);
+    unsigned filled = 0;
+    for (std::int64_t k = 0; k < n_here; ++k) filled |= static_cast<unsigned>(is_filled(first + k)) << k;
+    bits[byte] = static_cast<std::uint8_t>(filled);
+    end = put(first, filled, end);
+  }
+  out.cut(end);
+}
+
+// add(first, filled) reads the numbers of eight cells.
+template <class Add>
+void read_filled(std::int64_t n, ByteReader& in, const Add& add) {
+  const std::span<const std::uint8_t> bits = in.get_all(at((n + kTogether - 1) / kTogether));
   for (std::size_t byte = 0; byte < bits.size(); ++byte) {
-    for (unsigned rest = bits[byte]; rest != 0; rest &= rest - 1) {
-      const std::int64_t i = static_cast<std::int64_t>(8 * byte) + std::countr_zero(rest);
-      if (i < n) take(i);
-    }
+    const std::int64_t first = static_cast<std::int64_t>(byte) * kTogether;
+    const unsigned possible = n - first >= kTogether ? 0xffU : (1U << (n - first)) - 1;
+    if (const unsigned filled = bits[byte] & possible; filled != 0) add(first, filled);
   }
 }
+
+struct TwoWords {
+  std::uint64_t first, second;
+  TwoWords& operator+=(const TwoWords& other) {
+    first += other.first;
+    second += other.second;
+    return *this;
+  }
+};
 
 void write_words(const std::uint64_t* cells, std::int64_t n, std::int64_t width, ByteWriter& out) {
+  if (width == 1) {
+    write_filled(
+        n, sizeof(std::uint64_t), out, [&](std::int64_t i) { return cells[i] != 0; },
+        [&](std::int64_t first, unsigned filled, std::uint8_t* end) {
+          return put_filled<sizeof(std::uint64_t)>(cells + first, filled, end);
+        });
+    return;
+  }
   write_filled(
-      n, out, [&](std::int64_t i) { return width == 1 ? cells[i] != 0 : (cells[2 * i] | cells[2 * i + 1]) != 0; },
-      [&](std::int64_t i) {
-        for (std::int64_t w = 0; w < width; ++w) out.put(cells[i * width + w]);
+      n, sizeof(TwoWords), out, [&](std::int64_t i) { return (cells[2 * i] | cells[2 * i + 1]) != 0; },
+      [&](std::int64_t first, unsigned filled, std::uint8_t* end) {
+        return put_filled<sizeof(TwoWords)>(cells + 2 * first, filled, end);
       });
 }
 
 void add_words(std::int64_t n, std::int64_t width, ByteReader& in, std::uint64_t* cells) {
-  read_filled(n, in, [&](std::int64_t i) {
-    for (std::int64_t w = 0; w < width; ++w) cells[i * width + w] += in.get<std::uint64_t>();
+  if (width == 1) {
+    read_filled(n, in, [&](std::int64_t first, unsigned filled) { add_filled(in, filled, cells + first); });
+    return;
+  }
+  read_filled(n, in, [&](std::int64_t first, unsigned filled) {
+    add_filled(in, filled, reinterpret_cast<TwoWords*>(cells + 2 * first));
   });
 }
 
 void write_sums(const LargeCells& sums, std::int64_t n, const CellLayout& layout, ByteWriter& out) {
+  constexpr std::int64_t kCellBytes = 2 * sizeof(std::int64_t) + sizeof(std::uint32_t);
   write_filled(
-      n, out, [&](std::int64_t i) { return sums.count[i] != 0; },
-      [&](std::int64_t i) {
-        out.put(sums.gradient[i]);
-        if (!layout.constant_hessian()) out.put(sums.hessian[i]);
-        out.put(sums.count[i]);
+      n, kCellBytes, out, [&](std::int64_t i) { return sums.count[i] != 0; },
+      [&](std::int64_t first, unsigned filled, std::uint8_t* end) {
+        end = put_filled<sizeof(std::int64_t)>(sums.gradient + first, filled, end);
+        if (!layout.constant_hessian()) end = put_filled<sizeof(std::int64_t)>(sums.hessian + first, filled, end);
+        return put_filled<sizeof(std::uint32_t)>(sums.count + first, filled, end);
       });
 }
 
 void add_sums(std::int64_t n, const CellLayout& layout, ByteReader& in, const LargeCells& sums) {
-  read_filled(n, in, [&](std::int64_t i) {
-    sums.gradient[i] += in.get<std::int64_t>();
-    if (!layout.constant_hessian()) sums.hessian[i] += in.get<std::int64_t>();
-    sums.count[i] += in.get<std::uint32_t>();
+  read_filled(n, in, [&](std::int64_t first, unsigned filled) {
+    add_filled(in, filled, sums.gradient + first);
+    if (!layout.constant_hessian()) add_filled(in, filled, sums.hessian + first);
+    add_filled(in, filled, sums.count + first);
   });
 }
 
@@ -215,16 +284,19 @@ void exchange_cells(Team& team, const HistogramShape& shape, std::span<const Cel
   for (std::size_t to = 0; to < n_shards; ++to) {
     if (to == own) continue;
     ByteWriter out;
+    out.reserve(n * sizeof(std::uint64_t) +
+                std::accumulate(contents.begin() + to * n, contents.begin() + (to + 1) * n, std::size_t{0},
+                                [](std::size_t sum, const Bytes& content) { return sum + content.size(); }));
     for (std::size_t i = 0; i < n; ++i) out.put(static_cast<std::uint64_t>(contents[to * n + i].size()));
     for (std::size_t i = 0; i < n; ++i) out.put_all(contents[to * n + i]);
     parts[to] = out.take();
   }
   contents.clear();
-  const std::vector<Bytes> received = exchange.swap(parts);
+  const Received received = exchange.swap(std::move(parts));
   std::vector<std::vector<std::span<const std::uint8_t>>> pieces(n);
-  for (std::size_t from = 0; from < received.size(); ++from) {
+  for (std::size_t from = 0; from < received.parts.size(); ++from) {
     if (from == own) continue;
-    ByteReader in(received[from]);
+    ByteReader in(received.parts[from]);
     std::vector<std::uint64_t> lengths;
     for (std::size_t i = 0; i < n; ++i) lengths.push_back(in.get<std::uint64_t>());
     for (std::size_t i = 0; i < n; ++i) pieces[i].push_back(in.get_all(lengths[i]));

@@ -44,11 +44,17 @@ class ByteWriter {
  public:
   template <class T>
   void put(const T& value) {
-    const std::size_t end = bytes_.size();
-    bytes_.resize(end + sizeof(T));
-    std::memcpy(bytes_.data() + end, &value, sizeof(T));
+    std::memcpy(extend(sizeof(T)), &value, sizeof(T));
   }
   void put_all(std::span<const std::uint8_t> values) { bytes_.insert(bytes_.end(), values.begin(), values.end()); }
+  // Appends so many uninitialised bytes. The pointer is valid until more are appended.
+  std::uint8_t* extend(std::size_t n) {
+    bytes_.resize(bytes_.size() + n);
+    return bytes_.data() + bytes_.size() - n;
+  }
+  // Takes the last bytes back, from `end` on.
+  void cut(const std::uint8_t* end) { bytes_.resize(static_cast<std::size_t>(end - bytes_.data())); }
+  void reserve(std::size_t n) { bytes_.reserve(n); }
   Bytes take() { return std::move(bytes_); }
 
  private:

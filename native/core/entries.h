@@ -15,7 +15,7 @@
 
 namespace gossamer {
 
-// A value whose bin is not that of zero.
+// A value that is not in zero's bin.
 struct Entry {
   RowIdx row;
   std::int32_t feature;
@@ -92,7 +92,7 @@ struct EntryCounts {
 };
 EntryCounts count_entries(Team& team, const EntrySource& source, std::int64_t n_features, const Stretches& stretches);
 
-// Puts the entries of one stretch into their columns. Throws TableChanged where they are not those that were counted.
+// Puts the entries of one stretch into their columns. Throws TableChanged where other entries were counted.
 class ColumnWriter {
  public:
   ColumnWriter(SparseColumns& columns, const std::vector<std::int32_t>& column_of, const EntryCounts& counts,
@@ -120,7 +120,7 @@ class ColumnWriter {
   bool with_bins_;
 };
 
-// Room for the entries of `kept` features; column_of[feature] tells each one's column, -1: not kept.
+// Empty columns for the entries of `kept` features; column_of[feature] is a feature's column, -1: not kept.
 SparseColumns make_columns_for(const std::vector<std::int32_t>& kept, const EntryCounts& counts, bool with_bins,
                                std::vector<std::int32_t>& column_of);
 // The rows of the entries of `kept` features.

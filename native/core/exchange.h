@@ -5,12 +5,41 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
+#include <new>
 #include <span>
+#include <utility>
 #include <vector>
 
 namespace gossamer {
 
-using Bytes = std::vector<std::uint8_t>;
+// Leaves elements that a vector is resized by uninitialised: messages are written once.
+template <class T>
+struct UninitialisedAllocator : std::allocator<T> {
+  template <class U>
+  struct rebind {
+    using other = UninitialisedAllocator<U>;
+  };
+  UninitialisedAllocator() = default;
+  template <class U>
+  UninitialisedAllocator(const UninitialisedAllocator<U>&) noexcept {}
+  template <class U, class... Args>
+  void construct(U* place, Args&&... args) {
+    if constexpr (sizeof...(args) == 0) {
+      ::new (static_cast<void*>(place)) U;
+    } else {
+      ::new (static_cast<void*>(place)) U(std::forward<Args>(args)...);
+    }
+  }
+};
+
+using Bytes = std::vector<std::uint8_t, UninitialisedAllocator<std::uint8_t>>;
+
+// What every shard has sent to this one. `owner` keeps the bytes alive.
+struct Received {
+  std::vector<std::span<const std::uint8_t>> parts;
+  std::shared_ptr<const void> owner;
+};
 
 class Exchange {
  public:
@@ -24,7 +53,7 @@ class Exchange {
   virtual std::int32_t top_k() const { return 0; }
 
   // Part i goes to shard i; returns what each shard sent to this one.
-  virtual std::vector<Bytes> swap(const std::vector<Bytes>& parts) = 0;
+  virtual Received swap(std::vector<Bytes> parts) = 0;
   // Every number becomes the sum over all shards; sums wrap around like unsigned integers.
   virtual void add(std::span<const std::span<std::uint64_t>> parts) = 0;
   virtual void add(std::span<const std::span<std::int32_t>> parts) = 0;

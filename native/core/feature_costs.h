@@ -41,7 +41,7 @@ class FeatureCosts {
   std::size_t n_words() const { return n_words_; }
   const std::uint64_t* unpaid(RowIdx row) const { return unpaid_.data() + static_cast<std::int64_t>(row * n_words_); }
 
-  // Whether one tree's splits change what the next one pays.
+  // Whether one tree's splits change the costs of the next tree.
   bool remembers() const { return has_coupled() || has_lazy(); }
   void clear();
   // The feature is used by a tree that is not known here: its coupled cost has been paid.

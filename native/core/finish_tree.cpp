@@ -201,7 +201,7 @@ class Finisher {
     if (grown_.data.exchange != nullptr)
       throw std::invalid_argument("linear leaves cannot be fitted on shards of rows");
     std::vector<std::vector<std::int32_t>> columns = path_columns(tree);
-    // Derived columns come behind those of the table and have no values in it.
+    // Derived columns follow the table's columns and have no values in it.
     for (auto& path : columns) std::erase_if(path, [&](std::int32_t c) { return c >= raw_->n_columns(); });
     std::vector<LinearLeaf> linear(columns.size());
     for (const std::int32_t i : grown_.committed) {

@@ -8,7 +8,7 @@
 // A node can be committed only after the nodes above it, so its *reach* decides about it: the smallest gain on its path
 // from the last node that has been committed. Best first, the nodes that follow are those with the largest reach. So
 // every node whose reach is at least theta is expanded, where theta is the larger of
-//   - the n-th largest reach known so far, if the tree has room for n more nodes: nodes below it will not get into it;
+//   - the n-th largest reach known so far, if the tree can take n more nodes: nodes below it will not get into it;
 //   - the smallest gain in the second half of the last tree, scaled to this tree's root: nodes below it probably will
 //     not. (In the first half small gains are committed for want of others.)
 // A poor theta costs work, never correctness.

@@ -68,7 +68,7 @@ Tree Grower::grow(Team& team, const float* gradient, const float* hessian, const
   const TreeTask task{gradient, hessian, rows, n, params, &rows_, &monotone_, &stats_, row_values_};
   if (pages_ && raw != nullptr) throw std::invalid_argument("linear leaves cannot be fitted on pages");
   try {
-    if (!evaluator_->has_no_rows()) data_.matrix->make_columns(team);
+    if (!evaluator_->has_no_rows() && !pages_) data_.matrix->make_columns(team);
     start(team, task);
     grow_nodes(team);
     note_growth();
@@ -76,7 +76,9 @@ Tree Grower::grow(Team& team, const float* gradient, const float* hessian, const
     const double least_gain = params_->shape.prune_below;
     const bool pruned = least_gain > 0.0 && prune_tree(nodes_, least_gain, committed_);
     const GrownTree grown{data_, task, *evaluator_, monotone_, rows_, nodes_, values_, committed_, pruned};
-    return finish_tree(team, grown, labels, raw, score);
+    Tree tree = finish_tree(team, grown, labels, raw, score);
+    if (pages_) rows_.release();
+    return tree;
   } catch (...) {
     evaluator_->clear();
     throw;

@@ -70,9 +70,9 @@ Bytes HistogramEvaluator::write_splits(std::span<const LeafJob> jobs, std::span<
 // Every shard takes the best split of all shards: a forced one, or the one that wins by the rule for ties.
 void HistogramEvaluator::agree(std::span<const LeafJob> jobs, std::span<const Found> best,
                                std::span<BestSplit> splits) {
-  const std::vector<Bytes> parts(shares_.size(), write_splits(jobs, best, splits));
-  const std::vector<Bytes> received = data_.exchange->swap(parts);
-  std::vector<ByteReader> readers(received.begin(), received.end());
+  std::vector<Bytes> parts(shares_.size(), write_splits(jobs, best, splits));
+  const Received received = data_.exchange->swap(std::move(parts));
+  std::vector<ByteReader> readers(received.parts.begin(), received.parts.end());
   for (std::size_t i = 0; i < jobs.size(); ++i) {
     NodeState& node = state(jobs[i].node);
     Found winner;

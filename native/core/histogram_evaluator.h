@@ -5,7 +5,7 @@
 //
 // With an exchange, every shard owns some of the features: it adds up the cells that all shards have built of these,
 // subtracts and searches them. The shards then tell each other their best splits, and all take the best of them. Where
-// shards vote, histograms stay those of their own rows, and only the cells of the features with the most votes are
+// shards vote, each keeps the histograms of its own rows, and only the cells of the features with the most votes are
 // added up (histogram_voting.cpp).
 #pragma once
 

@@ -136,9 +136,9 @@ std::vector<std::vector<char>> HistogramEvaluator::elect(std::span<const LeafJob
                                                          const std::vector<std::vector<double>>& gains) {
   ByteWriter out;
   for (const std::vector<double>& own : gains) write_proposals(own, data_.exchange->top_k(), out);
-  const std::vector<Bytes> parts(shares_.size(), out.take());
-  const std::vector<Bytes> received = data_.exchange->swap(parts);
-  std::vector<ByteReader> readers(received.begin(), received.end());
+  std::vector<Bytes> parts(shares_.size(), out.take());
+  const Received received = data_.exchange->swap(std::move(parts));
+  std::vector<ByteReader> readers(received.parts.begin(), received.parts.end());
   std::vector<std::vector<char>> elected;
   for (const LeafJob& job : jobs) {
     elected.push_back(count_votes(readers, data_.matrix->features().size(), data_.exchange->top_k()));

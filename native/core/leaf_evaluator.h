@@ -23,7 +23,7 @@ namespace gossamer {
 // Where a tree's rows come from.
 struct GrowData {
   std::shared_ptr<BinMatrix> matrix;
-  RowPages* pages = nullptr;     // nullptr: those of the matrix, or all rows are in memory
+  RowPages* pages = nullptr;     // nullptr: the pages of the matrix, or all rows are in memory
   Exchange* exchange = nullptr;  // nullptr: there are no other shards
 };
 

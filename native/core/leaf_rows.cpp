@@ -48,6 +48,10 @@ void LeafRows::start(Team& team, const RowIdx* rows, std::int64_t n_rows, bool o
   if (on_pages && !increasing_) throw std::invalid_argument("on pages, the rows of a tree must be increasing");
 }
 
+void LeafRows::release() {
+  for (Buffer<RowIdx>* const buffer : {&rows_, &left_, &right_, &page_left_}) buffer->reset(0);
+}
+
 std::int64_t LeafRows::stretch_rows(Team& team, std::span<const RowRange> leaves) const {
   if (!increasing_ || end_row_ == 0) return std::max<std::int64_t>(end_row_, 1);
   const auto least = std::max<std::int64_t>(8192, 64 * static_cast<std::int64_t>(leaves.size()));

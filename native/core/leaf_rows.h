@@ -39,6 +39,8 @@ class LeafRows {
  public:
   // All of `rows` (nullptr: 0 ... n_rows - 1) are in one leaf. `on_pages`: leaves will be split with start_split.
   void start(Team& team, const RowIdx* rows, std::int64_t n_rows, bool on_pages = false);
+  // Gives its memory back until the next start.
+  void release();
   // Rows of each leaf go left, to the front of its range, or right; they keep their order.
   void split(Team& team, std::span<LeafSplit> splits);
   // The same while pages pass by: start_split, then split_page for every page in any order, then finish_split, which

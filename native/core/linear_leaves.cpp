@@ -260,8 +260,8 @@ struct LeftOut {
     return *this;
   }
 
-  // The share of the slopes that is best for rows that are left out: those of the leaf, and of average leaves of its
-  // tree, which say how far slopes can be trusted in these data. 0 where slopes do not help.
+  // The share of the slopes that is best for rows that are left out: rows of the leaf, and of average leaves of its
+  // tree, which tell how far slopes can be trusted in these data. 0 where slopes do not help.
   double share(const LeftOut& tree) const {
     if (is_decisive) return 0.0;
     const double slope = a + kTreeLeaves * tree.a;

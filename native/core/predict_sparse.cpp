@@ -1,7 +1,6 @@
-// Prediction from compressed rows. Two things are few in the tables of text and of one-hot codes that such rows
-// come from: the columns that the forest asks about, beside all others, and the entries in these. So a few rows
-// at a time are spread out over the used columns alone, and a row starts down each tree where its entries first
-// lead it off the way that a row of zeros takes.
+// Prediction from compressed rows. Such rows come from tables of text and of one-hot codes. The forest uses few of
+// their columns, and few entries are in these. So a few rows at a time are spread out over the used columns alone,
+// and a row starts down each tree where its entries first lead it off the path that a row of zeros takes.
 #include <limits>
 #include <memory>
 
@@ -25,7 +24,7 @@ struct Task {
   // The used columns, and one more place for all other columns.
   std::int64_t n_places() const { return static_cast<std::int64_t>(forest.used_columns.size()) + 1; }
   // Looking for the first entry that matters is worth it where entries are few. Columns that the matrix does
-  // not have are no zeros.
+  // not have are missing values, not zeros.
   bool follows_zeros() const {
     return matrix.n_columns >= static_cast<std::int64_t>(forest.place_of.size()) &&
            2 * matrix.n_entries() <= matrix.n_rows * matrix.n_columns;
@@ -72,8 +71,8 @@ class Tile {
       for (std::int64_t e = matrix.begin[row]; e < matrix.begin[row + 1]; ++e) {
         column = matrix.index(e, column);
         if (size(column) >= place_of.size()) break;  // indices increase
-        // No branch on whether the column is used, which nobody could predict: the last place takes
-        // what is not asked about, and is not counted.
+        // No branch on whether the column is used, which a processor could not predict: the last place takes
+        // the values of unused columns, and is not counted.
         const std::int64_t place = place_of[size(column)];
         const auto x = static_cast<double>(matrix.values[e]);
         values[place] = x;

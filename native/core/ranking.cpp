@@ -196,34 +196,7 @@ void LambdaRank::fill_query(const RankTargets& targets, const double* score, std
   std::fill_n(s.gradient.begin(), n + kPadding, 0.0);
   std::fill_n(s.hessian.begin(), n + kPadding, 0.0);
 
-  const LambdaArgs args = pair_args(query, n, s);
-  double sum = 0.0;
-  const std::int64_t n_top = std::min(n, rules_.n_top);
-  const bool is_unbiased = targets.place_bias.n_places > 0;
-  if (rules_.n_drawn > 0) {
-    s.rank_of.resize(at(n));
-    for (std::int64_t r = 0; r < n; ++r) s.rank_of[s.order[at(r)].row] = static_cast<std::int32_t>(r);
-    for_each_drawn(args, s, first, key,
-                   [&](const std::int32_t* firsts, const std::int32_t* seconds, std::int64_t n_pairs) {
-                     if (!is_unbiased) {
-                       sum += kernels().lambda_listed(args, firsts, seconds, n_pairs);
-                       return;
-                     }
-                     for (std::int64_t i = 0; i < n_pairs; ++i) {
-                       sum += add_unbiased(args, targets.place_bias, s, firsts[i], seconds + i, 1);
-                     }
-                   });
-  } else if (is_unbiased) {
-    s.later_ranks.resize(at(n));
-    std::iota(s.later_ranks.begin(), s.later_ranks.end(), 0);
-    for (std::int64_t r = 0; r < n_top; ++r) {
-      sum += add_unbiased(args, targets.place_bias, s, static_cast<std::int32_t>(r), s.later_ranks.data() + r + 1,
-                          n - r - 1);
-    }
-  } else {
-    sum = kernels().lambda_top(args, n_top);
-  }
-
+  const double sum = add_query_pairs(targets, pair_args(query, n, s), first, key, s);
   double factor = 1.0;
   if (rules_.norm == LambdaRules::Norm::gradients && sum > 0.0) factor = kernels().log2(1.0 + sum) / sum;
   if (rules_.norm == LambdaRules::Norm::pairs) factor = 1.0 / static_cast<double>(rules_.n_drawn);
@@ -264,6 +237,38 @@ void LambdaRank::for_each_drawn(const LambdaArgs& args, const Scratch& s, std::i
     }
   }
   add_pairs(first, second, n_pairs);
+}
+
+// Adds the gradients of all pairs of a query, and returns the sum of their sizes.
+double LambdaRank::add_query_pairs(const RankTargets& targets, const LambdaArgs& args, std::int64_t first_row,
+                                   std::uint64_t key, Scratch& s) const {
+  const std::int64_t n = args.n;
+  const std::int64_t n_top = std::min(n, rules_.n_top);
+  const bool is_unbiased = targets.place_bias.n_places > 0;
+  if (rules_.n_drawn <= 0 && !is_unbiased) return kernels().lambda_top(args, n_top);
+  double sum = 0.0;
+  if (rules_.n_drawn > 0) {
+    s.rank_of.resize(at(n));
+    for (std::int64_t r = 0; r < n; ++r) s.rank_of[s.order[at(r)].row] = static_cast<std::int32_t>(r);
+    for_each_drawn(args, s, first_row, key,
+                   [&](const std::int32_t* firsts, const std::int32_t* seconds, std::int64_t n_pairs) {
+                     if (!is_unbiased) {
+                       sum += kernels().lambda_listed(args, firsts, seconds, n_pairs);
+                       return;
+                     }
+                     for (std::int64_t i = 0; i < n_pairs; ++i) {
+                       sum += add_unbiased(args, targets.place_bias, s, firsts[i], seconds + i, 1);
+                     }
+                   });
+    return sum;
+  }
+  s.later_ranks.resize(at(n));
+  std::iota(s.later_ranks.begin(), s.later_ranks.end(), 0);
+  for (std::int64_t r = 0; r < n_top; ++r) {
+    sum += add_unbiased(args, targets.place_bias, s, static_cast<std::int32_t>(r), s.later_ranks.data() + r + 1,
+                        n - r - 1);
+  }
+  return sum;
 }
 
 // Pairs of one rank with later ones that differ from each other: what the kernel adds to each of these is the gradient

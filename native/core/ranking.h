@@ -77,6 +77,8 @@ class LambdaRank {
   template <typename AddPairs>
   void for_each_drawn(const LambdaArgs& args, const Scratch& scratch, std::int64_t first_row, std::uint64_t key,
                       const AddPairs& add_pairs) const;
+  double add_query_pairs(const RankTargets& targets, const LambdaArgs& args, std::int64_t first_row, std::uint64_t key,
+                         Scratch& scratch) const;
   double add_unbiased(const LambdaArgs& args, const PlaceBias& bias, Scratch& scratch, std::int32_t rank,
                       const std::int32_t* others, std::int64_t n_others) const;
 

@@ -1,6 +1,7 @@
 // The source of bins: pages of consecutive rows, of which one is in memory at a time.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -43,21 +44,32 @@ class RowPages {
   virtual void for_each(const std::function<void(const RowPage&)>& body) = 0;
 };
 
-// All rows of a matrix in memory, as one page.
+// All rows of a matrix in memory: as one page, or as pages of so many rows.
 class ResidentRows : public RowPages {
  public:
-  ResidentRows(const BinMatrix& matrix, const SparseRows* sparse) {
-    page_.rows = {0, matrix.n_rows()};
-    for (const Group& group : matrix.groups()) page_.bins.push_back(group.bins());
-    if (sparse == nullptr) return;
-    page_.row_begin = sparse->row_begin.data();
-    page_.codes = sparse->codes();
+  ResidentRows(const BinMatrix& matrix, const SparseRows* sparse, std::int64_t page_rows = 0) {
+    const std::int64_t n_rows = matrix.n_rows(), step = page_rows > 0 ? page_rows : std::max<std::int64_t>(n_rows, 1);
+    for (std::int64_t begin = 0; begin == 0 || begin < n_rows; begin += step) {
+      RowPage& page = pages_.emplace_back();
+      page.number = ranges_.size();
+      page.rows = ranges_.emplace_back(RowRange{begin, std::min(begin + step, n_rows)});
+      for (const Group& group : matrix.groups()) {
+        const std::int64_t row_bytes = group.row_stride * (group.two_bytes ? 2 : 1);
+        page.bins.push_back(static_cast<const std::uint8_t*>(group.bins()) + begin * row_bytes);
+      }
+      if (sparse == nullptr) continue;
+      page.row_begin = sparse->row_begin.data() + begin;
+      page.codes = sparse->codes();
+    }
   }
-  std::span<const RowRange> ranges() const override { return {&page_.rows, 1}; }
-  void for_each(const std::function<void(const RowPage&)>& body) override { body(page_); }
+  std::span<const RowRange> ranges() const override { return ranges_; }
+  void for_each(const std::function<void(const RowPage&)>& body) override {
+    for (const RowPage& page : pages_) body(page);
+  }
 
  private:
-  RowPage page_;
+  std::vector<RowPage> pages_;
+  std::vector<RowRange> ranges_;
 };
 
 }  // namespace gossamer

@@ -15,7 +15,7 @@ struct SparseView {
   DType dtype = DType::f64;
   const void* indices = nullptr;
   bool wide_indices = false;            // int64; else int32
-  const std::int64_t* begin = nullptr;  // not the user's own array: nobody may change it
+  const std::int64_t* begin = nullptr;  // a copy: the user may change the original
   std::int64_t n_rows = 0;
   std::int64_t n_columns = 0;
   bool by_row = true;

@@ -1,7 +1,7 @@
 // Gains after the costs of features, preferences between features and the monotone penalty.
 //
-// With coupled costs, a split on a feature that no split has used yet pays for it, and makes it free for all others:
-// leaves keep their best split on each such feature as an *offer*, made as if the feature had been paid for.
+// With coupled costs, the first split on a feature carries its cost, and makes it free for all others: leaves keep
+// their best split on each such feature as an *offer*, made as if the feature had been paid for.
 #pragma once
 
 #include <cstdint>

@@ -24,6 +24,7 @@ struct ChooseMemory {
   int32_t top;   // the uppermost node of the group
   int32_t n_tops;
   int32_t is_across;  // 1: the group lies across the end of the tree
+  int32_t is_alone;   // 1: only one number has the prefix
 };
 
 // What is known of the nodes, by number.
@@ -81,8 +82,9 @@ GOSSAMER_RARE void commit_nodes(const Args& a, const Known& known, int first, in
   int next = -1;
   if (goes_on) {
     for (int i = lane_of_thread(); i < n_waiting; i += 32) known.waiting[i] = a.waiting[i];
-  } else if (lane_of_thread() == 0) {
-    known.waiting[0] = {known.gain[first], 0, first, 0};
+  } else {
+    if (lane_of_thread() == 0) known.waiting[0] = {known.gain[first], 0, first, 0};
+    for (int i = lane_of_thread(); i < s.n_nodes; i += 32) a.nodes[i].is_committed = 0;
   }
   __syncwarp();
   while (n_waiting > 0 && n_committed + 1 < a.num_leaves) {
@@ -96,7 +98,10 @@ GOSSAMER_RARE void commit_nodes(const Args& a, const Known& known, int first, in
     ++n_committed;
     --n_waiting;
     __syncwarp();
-    if (lane_of_thread() == 0) known.waiting[place] = known.waiting[n_waiting];
+    if (lane_of_thread() == 0) {
+      known.waiting[place] = known.waiting[n_waiting];
+      a.nodes[node].is_committed = 1;
+    }
     __syncwarp();
     for (int side = 0; side < 2; ++side) {
       // Nodes with a smaller reach come after those of the group.
@@ -135,6 +140,46 @@ inline int64_t largest_of_block(int64_t value, int64_t* shared) {
   return value;
 }
 
+// The nodes of the same reach, which is above 0.
+struct Group {
+  int64_t n_before;  // nodes with a larger reach
+  int64_t n_with;    // and those of the group
+};
+
+// Sets the uppermost node of the group, how many there are, and one whose children are not known (-1: there is none).
+inline Group find_group(const Known& known, int n, uint64_t reach, ChooseMemory& m) {
+  if (threadIdx.x == 0) {
+    m.n_tops = 0;
+    m.next = m.top = -1;
+  }
+  __syncthreads();
+  int64_t counts = 0;  // nodes with at least this reach, and above them those with a larger one
+  for (int i = static_cast<int>(threadIdx.x); i < n; i += kChooseThreads) {
+    if (known.reach[i] > reach) counts += int64_t{1} << 32;
+    if (known.reach[i] >= reach) ++counts;
+    if (known.reach[i] != reach) continue;
+    if (known.left_child[i] < 0) atomicMax(&m.next, i);  // any of them
+    const int32_t parent = known.parent[i];
+    if (parent < 0 || known.reach[parent] > reach) {
+      atomicMax(&m.top, i);
+      atomicAdd(&m.n_tops, 1);
+    }
+  }
+  int64_t all = 0;
+  sum_before(counts, m.sums, all);
+  return {all >> 32, all & 0xffffffff};
+}
+
+// The first warp commits nodes of a group that lies across the end of the tree. With several groups of the same reach,
+// their order follows from all commits before.
+inline void commit_group(const Args& a, const Known& known, const Group& group, uint64_t reach, ChooseMemory& m) {
+  if (warp_of_thread() == 0) {
+    const bool is_one = m.n_tops == 1;
+    commit_nodes(a, known, is_one ? m.top : 0, is_one ? group.n_before : 0, reach, m);
+  }
+  __syncthreads();
+}
+
 // Finds the node that comes first among those whose children are not known, and sets it as the next one unless the tree
 // is complete. `top` becomes its reach.
 inline void find_next(const Args& a, const Known& known, int n, ChooseMemory& m, uint64_t& top) {
@@ -143,51 +188,34 @@ inline void find_next(const Args& a, const Known& known, int n, ChooseMemory& m,
     const auto own = static_cast<int64_t>(known.reach[i]);
     if (known.left_child[i] < 0 && own > largest) largest = own;
   }
-  if (threadIdx.x == 0) {
-    m.n_tops = 0;
-    m.next = m.top = -1;
+  top = static_cast<uint64_t>(largest_of_block(largest, m.sums));
+  if (top == 0) {
+    if (threadIdx.x == 0) m.next = -1;
+    __syncthreads();
+    return;
   }
-  largest = largest_of_block(largest, m.sums);
-  top = static_cast<uint64_t>(largest);
-  int64_t counts = 0;  // nodes with at least this reach, and above them those with a larger one
-  for (int i = static_cast<int>(threadIdx.x); i < n && top > 0; i += kChooseThreads) {
-    if (known.reach[i] > top) counts += int64_t{1} << 32;
-    if (known.reach[i] >= top) ++counts;
-    if (known.reach[i] != top) continue;
-    if (known.left_child[i] < 0) atomicMax(&m.next, i);  // any of them
-    const int32_t parent = known.parent[i];
-    if (parent < 0 || known.reach[parent] > top) {
-      atomicMax(&m.top, i);
-      atomicAdd(&m.n_tops, 1);
-    }
-  }
-  int64_t all = 0;
-  sum_before(counts, m.sums, all);
-  const int64_t n_before = all >> 32;
-  const int64_t n_with = all & 0xffffffff;
+  const Group group = find_group(known, n, top, m);
+  const bool is_complete = group.n_before + 1 >= a.num_leaves;
+  const bool is_across = !is_complete && group.n_with + 1 > a.num_leaves && a.depthwise == 0;
   if (threadIdx.x == 0) {
     // Which nodes of a level come first is known to the host only.
-    m.n_wanted = a.depthwise != 0 ? a.num_leaves : a.num_leaves - 1 - n_before;
-    if (top == 0 || n_before + 1 >= a.num_leaves) m.next = -1;
+    m.n_wanted = a.depthwise != 0 ? a.num_leaves : a.num_leaves - 1 - group.n_before;
+    m.is_across = is_across ? 1 : 0;
+    if (is_complete) m.next = -1;
   }
   __syncthreads();
-  const bool is_across = m.next >= 0 && n_with + 1 > a.num_leaves && a.depthwise == 0;
-  if (threadIdx.x == 0) m.is_across = is_across ? 1 : 0;
-  // With several groups of the same reach, their order follows from all commits before.
-  if (is_across && warp_of_thread() == 0) {
-    const bool is_one = m.n_tops == 1;
-    commit_nodes(a, known, is_one ? m.top : 0, is_one ? n_before : 0, top, m);
-  }
-  __syncthreads();
+  if (is_across) commit_group(a, known, group, top, m);
 }
 
 // ---- nodes to be expanded ahead ----
 
-// The k-th largest of `bits`, which has at least k numbers other than 0; byte by byte from the top.
+// The k-th largest of `bits`, which has at least k numbers other than 0; byte by byte from the top, until one number is
+// left.
 inline uint64_t kth_largest(const uint64_t* bits, int n, int64_t k, ChooseMemory& m) {
   if (threadIdx.x == 0) {
     m.prefix = 0;
     m.n_above = 0;
+    m.is_alone = 0;
   }
   for (int shift = 56; shift >= 0; shift -= 8) {
     if (threadIdx.x < 256) m.counts[threadIdx.x] = 0;
@@ -211,9 +239,18 @@ inline uint64_t kth_largest(const uint64_t* bits, int n, int64_t k, ChooseMemory
         while (above + m.counts[byte] < k) above += m.counts[byte--];
         m.prefix = prefix | static_cast<uint64_t>(byte) << shift;
         m.n_above = above;
+        m.is_alone = m.counts[byte] == 1 ? 1 : 0;
       }
     }
     __syncthreads();
+    if (m.is_alone == 0) continue;
+    const uint64_t own = m.prefix >> shift;
+    __syncthreads();
+    for (int i = static_cast<int>(threadIdx.x); i < n; i += kChooseThreads) {
+      if (bits[i] >> shift == own) m.prefix = bits[i];
+    }
+    __syncthreads();
+    break;
   }
   return m.prefix;
 }
@@ -392,6 +429,35 @@ inline void make_jobs(const Args& a, ChooseMemory& m) {
 // Levels from the top, as numbers that fall; all of them are above 0.
 inline uint64_t reach_of_depth(int32_t depth) { return (uint64_t{1} << 40) - static_cast<uint64_t>(depth); }
 
+// The tree is complete: notes which nodes it has, and where it ends.
+inline void end_tree(const Args& a, const Known& known, int n, ChooseMemory& m) {
+  State& s = *a.state;
+  int64_t n_known = 0;
+  int64_t own = 0;
+  for (int i = static_cast<int>(threadIdx.x); i < n; i += kChooseThreads) own += known.reach[i] != 0;
+  sum_before(own, m.sums, n_known);
+  const bool is_full = n_known + 1 >= a.num_leaves && a.depthwise == 0;
+  uint64_t cut = 0;
+  bool is_across = false;
+  if (is_full) {
+    cut = kth_largest(known.reach, n, a.num_leaves - 1, m);
+    const Group group = find_group(known, n, cut, m);
+    is_across = group.n_with + 1 > a.num_leaves;
+    if (is_across) commit_group(a, known, group, cut, m);
+  }
+  if (threadIdx.x != 0) return;
+  s.last_cut = reach_of_bits(cut);
+  s.last_root_gain = known.gain[0];
+  s.is_complete = 1;
+  s.n_jobs = 0;
+  s.n_split_tiles = 0;
+  s.n_build_tiles = 0;
+  s.reach_below = is_full && !is_across ? cut - 1 : cut;
+  const int64_t n_listed = is_full ? a.num_leaves - 1 : n_known;
+  const bool is_known = n_listed + 1 <= a.num_leaves && (!is_across || s.n_committed + 1 == a.num_leaves);
+  s.n_listed = is_known ? static_cast<int32_t>(n_listed) : 0;
+}
+
 inline void choose_nodes(const Args& a) {
   State& s = *a.state;
   if (s.is_complete != 0) return;
@@ -415,19 +481,7 @@ inline void choose_nodes(const Args& a) {
   uint64_t top = 0;
   find_next(a, known, n, m, top);
   if (m.next < 0) {
-    int64_t n_known = 0;
-    int64_t own = 0;
-    for (int i = static_cast<int>(threadIdx.x); i < n; i += kChooseThreads) own += known.reach[i] != 0;
-    sum_before(own, m.sums, n_known);
-    const bool is_full = n_known + 1 >= a.num_leaves && a.depthwise == 0;
-    const uint64_t cut = is_full ? kth_largest(known.reach, n, a.num_leaves - 1, m) : 0;
-    if (threadIdx.x != 0) return;
-    s.last_cut = reach_of_bits(cut);
-    s.last_root_gain = known.gain[0];
-    s.is_complete = 1;
-    s.n_jobs = 0;
-    s.n_split_tiles = 0;
-    s.n_build_tiles = 0;
+    end_tree(a, known, n, m);
     return;
   }
   list_chosen(a, known, n, top, m);

@@ -10,7 +10,10 @@
 //     histograms   of the smaller child of each node
 //     search       the larger child is the parent minus the smaller one; the best split of each feature, then of each
 //                  child
-// The host reads the nodes and commits them best first (see core/device_evaluator.h).
+//   list_tree    the nodes of the finished tree
+//   add_scores   its values are added to the scores
+// The host reads the nodes and commits them best first (see core/device_evaluator.h). Meanwhile the device adds the
+// tree to the scores, and starts the next one.
 #pragma once
 
 #include <cstdint>
@@ -56,8 +59,10 @@ struct Node {
   std::int32_t feature;  // -1: it cannot be split
   std::int32_t threshold;
   std::int32_t missing_left;
-  std::int32_t slot;    // of its histogram; -1: none
-  std::int32_t buffer;  // of its rows: 0 or 1; -1: rows first_row, first_row + 1, ...
+  std::int32_t slot;          // of its histogram; -1: none
+  std::int32_t buffer;        // of its rows: 0 or 1; -1: rows first_row, first_row + 1, ...
+  std::int32_t is_committed;  // 1: it has been committed, see commit_nodes
+  std::int32_t unused;
 };
 
 // The values that monotone constraints allow below a node, and its value without them.
@@ -134,6 +139,10 @@ struct State {
   std::int64_t n_committed;
   std::int32_t first_committed;  // -1: none
   std::int32_t n_waiting;
+  // The nodes of the finished tree are those with a larger reach than this (as bits), and those that are committed.
+  std::uint64_t reach_below;
+  std::int32_t n_listed;  // how many they are; 0: only the host can tell which nodes they are
+  std::int32_t unused;
 };
 
 // What differs from tree to tree.
@@ -145,6 +154,18 @@ struct Task {
   std::int32_t is_sampled;   // 0: all rows
   std::int32_t n_allowed;    // features that it may use
   std::int32_t unused;
+  double learning_rate;
+};
+
+// A node of a finished tree, as scores are found with it.
+struct TreeNode {
+  std::int32_t lane;  // of one byte; ~lane: of two bytes
+  std::int32_t threshold;
+  std::int32_t missing_bin;
+  std::int32_t missing_left;
+  std::int32_t left;  // < 0: leaf ~left
+  std::int32_t right;
+  std::int32_t set;  // categories: first word of its set; -1: numbers
 };
 
 // Everything that a kernel reads and writes. Pointers are addresses of the device.
@@ -189,6 +210,8 @@ struct Args {
   const std::uint64_t* feature_groups;  // by feature: the groups that it is in
   const std::int8_t* directions;        // by feature: 1 rises, -1 falls, 0 either; nullptr: no monotone constraints
   NodeLimits* node_limits;              // by node
+  TreeNode* tree_nodes;                 // of the finished tree
+  double* tree_values;                  // by node
   std::int64_t slot_words;
   std::int32_t max_nodes;
   std::int32_t build_blocks;  // that run at the same time
@@ -207,17 +230,6 @@ struct Args {
   SplitRules given_rules;  // in real units
 };
 
-// A node of a finished tree, as scores are found with it.
-struct TreeNode {
-  std::int32_t lane;  // of one byte; ~lane: of two bytes
-  std::int32_t threshold;
-  std::int32_t missing_bin;
-  std::int32_t missing_left;
-  std::int32_t left;  // < 0: leaf ~left
-  std::int32_t right;
-  std::int32_t set;  // categories: first word of its set; -1: numbers
-};
-
 // Adding a tree to the scores of all rows of a table.
 struct ScoreArgs {
   std::int64_t n_rows;
@@ -229,8 +241,9 @@ struct ScoreArgs {
   const double* values;
   const std::uint32_t* sets;
   double* score;
+  const State* state;  // of the tree that was listed last; nullptr: `n_nodes` counts
   std::int32_t n_nodes;
-  std::int32_t n_shared;  // nodes that fit shared memory; 0: none of them is copied there
+  std::int32_t is_shared;  // 1: the nodes are copied to shared memory
 };
 
 // Gradients of all rows of a loss.
@@ -247,6 +260,7 @@ struct GradientArgs {
   double sigmoid;
   double weight_negative;
   double weight_positive;
+  State* state;  // whose statistics are found as well; nullptr: no statistics
 };
 
 enum LossKind : std::int32_t { kSquared = 0, kLogistic = 1, kSoftmax = 2, kPointwise = 3 };

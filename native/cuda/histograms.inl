@@ -35,6 +35,11 @@ struct Slot {
     return {g, h, static_cast<int64_t>(__ldcg(count + cell))};
   }
 
+  Sums read_cached(int64_t cell) const {
+    if (is_joint) return {gradient[cell], hessian[cell] >> 32, hessian[cell] & 0xffffffff};
+    return {gradient[cell], hessian[cell], static_cast<int64_t>(count[cell])};
+  }
+
   void write(int64_t cell, const Sums& sums) const {
     gradient[cell] = sums.gradient;
     hessian[cell] = is_joint ? sums.hessian << 32 | sums.count : sums.hessian;

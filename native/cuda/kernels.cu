@@ -42,6 +42,8 @@ namespace {
 
 #include "cuda/choose.inl"
 
+#include "cuda/scores.inl"
+
 #include "cuda/features.inl"
 
 #include "cuda/predict.inl"
@@ -49,24 +51,36 @@ namespace {
 #include "cuda/bin.inl"
 
 // The gradients of one row: the loops of the host over a single row.
-inline void fill_gradients(const GradientArgs& g) {
-  for (int64_t i = thread_of_grid(); i < g.n_rows; i += threads_in_grid()) {
-    const float* const weight = g.weight != nullptr ? g.weight + i : nullptr;
-    float* const hessian = g.hessian != nullptr ? g.hessian + i : nullptr;
-    switch (g.kind) {
-      case kSquared: gradients_l2(g.score + i, g.label + i, weight, 1, g.gradient + i, hessian); break;
-      case kLogistic:
-        binary_block(g.score + i, g.label + i, weight, static_cast<float>(g.sigmoid),
-                     static_cast<float>(g.weight_negative), static_cast<float>(g.weight_positive), g.gradient + i,
-                     hessian);
-        break;
-      case kSoftmax:
-        softmax_gradients_block<true>(g.score + i, g.n_rows, g.label + i, weight, 1, g.n_classes, g.gradient + i,
-                                      hessian, g.n_rows);
-        break;
-      default: gradients_of(g.loss, g.score + i, g.label + i, weight, 1, g.gradient + i, hessian);
-    }
+inline void fill_row(const GradientArgs& g, int64_t i) {
+  const float* const weight = g.weight != nullptr ? g.weight + i : nullptr;
+  float* const hessian = g.hessian != nullptr ? g.hessian + i : nullptr;
+  switch (g.kind) {
+    case kSquared: gradients_l2(g.score + i, g.label + i, weight, 1, g.gradient + i, hessian); break;
+    case kLogistic:
+      binary_block(g.score + i, g.label + i, weight, static_cast<float>(g.sigmoid),
+                   static_cast<float>(g.weight_negative), static_cast<float>(g.weight_positive), g.gradient + i,
+                   hessian);
+      break;
+    case kSoftmax:
+      softmax_gradients_block<true>(g.score + i, g.n_rows, g.label + i, weight, 1, g.n_classes, g.gradient + i, hessian,
+                                    g.n_rows);
+      break;
+    default: gradients_of(g.loss, g.score + i, g.label + i, weight, 1, g.gradient + i, hessian);
   }
+}
+
+inline void fill_gradients(const GradientArgs& g) {
+  if (g.state == nullptr) {
+    for (int64_t i = thread_of_grid(); i < g.n_rows; i += threads_in_grid()) fill_row(g, i);
+    return;
+  }
+  BlockStatistics own;
+  for (int64_t i = thread_of_grid(); i < g.n_rows; i += threads_in_grid()) {
+    fill_row(g, i);
+    own.add_gradient(g.gradient[i], is_counted(i));
+    if (g.hessian != nullptr) own.add_hessian(g.hessian[i], is_counted(i));
+  }
+  own.finish(g.state->statistics);
 }
 
 }  // namespace
@@ -106,9 +120,11 @@ GOSSAMER_KERNEL(histograms_wide, 512, 2)(const __grid_constant__ Args a) { gossa
 
 GOSSAMER_KERNEL(histograms_two_bytes, 256, 4)(const __grid_constant__ Args a) { gossamer::cuda::build_two_bytes(a); }
 
-GOSSAMER_KERNEL(search, 128, 5)(const __grid_constant__ Args a) { gossamer::cuda::search_all<false>(a); }
+GOSSAMER_KERNEL(search, 128, 4)(const __grid_constant__ Args a) { gossamer::cuda::search_all<false>(a); }
 
 GOSSAMER_KERNEL(search_any, 128, 4)(const __grid_constant__ Args a) { gossamer::cuda::search_all<true>(a); }
+
+GOSSAMER_KERNEL(list_tree, 1024, 1)(const __grid_constant__ Args a) { gossamer::cuda::list_tree(a); }
 
 GOSSAMER_KERNEL(add_scores, 256, 8)(const __grid_constant__ gossamer::cuda::ScoreArgs s) {
   gossamer::cuda::add_scores(s);

@@ -64,8 +64,10 @@ struct PackedColumn {
   std::int32_t operand[5];  // by OperandKind in kernels/kernels.h; -1: no node needs it
 };
 
-// A small tree is a list of entries, which are nodes and leaves: bits 0-7 the threshold, 8-23 the left child (the right
-// one follows it), 24-31 the operand. A row goes right if its operand is above the threshold. A leaf leads to itself.
+// A small tree is a list of entries, which are nodes and leaves: bits 0-7 are 255 minus the threshold, 8-23 the left
+// child (the right one follows it), 24-31 the operand. A row goes right if its operand is above the threshold: added to
+// the entry, such an operand carries one over to the child. A leaf leads to itself, with a threshold of 255; thresholds
+// of nodes are smaller.
 struct PackedTree {
   std::int32_t first_entry;
   std::int32_t depth;

@@ -160,18 +160,31 @@ inline void fill_operands(const PredictArgs& p, int64_t first_row, int n_rows, u
   });
 }
 
-// Four rows of a thread go down a tree together, so that they wait for memory at the same time.
+// One step of four rows down a tree; returns whether all of them are at leaves.
+inline bool step_down(const uint32_t* entries, const uint8_t* own, unsigned stride, uint32_t (&at)[kRowsOfThread]) {
+  uint32_t all = 0;
+#pragma unroll
+  for (int r = 0; r < kRowsOfThread; ++r) {
+    const uint32_t entry = entries[at[r]];
+    all |= entry;
+    at[r] = (entry + own[(entry >> 24) * stride + static_cast<unsigned>(r)]) >> 8 & 0xffffu;
+  }
+  return (all & 0xffu) == 0;
+}
+
+// Four rows of a thread go down a tree together, so that they wait for memory at the same time. Few rows come to the
+// deepest leaves: a warp stops where none of its rows does.
 inline void walk_tree(const uint32_t* entries, int depth, const uint8_t* own, uint32_t (&at)[kRowsOfThread]) {
+  constexpr int kFirstLevels = 4;  // without a look at whether all rows are at leaves
   const unsigned stride = kRowsOfThread * blockDim.x;
 #pragma unroll
   for (int r = 0; r < kRowsOfThread; ++r) at[r] = 0;
-  for (int level = 0; level < depth; ++level) {
-#pragma unroll
-    for (int r = 0; r < kRowsOfThread; ++r) {
-      const uint32_t entry = entries[at[r]];
-      const uint32_t operand = own[(entry >> 24) * stride + static_cast<unsigned>(r)];
-      at[r] = (entry >> 8 & 0xffffu) + (operand > (entry & 0xffu) ? 1u : 0u);
-    }
+  const int n_first = depth < kFirstLevels ? depth : kFirstLevels;
+  for (int level = 0; level < n_first; ++level) step_down(entries, own, stride, at);
+  for (int level = n_first; level < depth; level += 2) {
+    const bool is_done = step_down(entries, own, stride, at);
+    if (__ballot_sync(kAll, is_done) == kAll) return;
+    step_down(entries, own, stride, at);
   }
 }
 

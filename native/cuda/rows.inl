@@ -1,4 +1,4 @@
-// The rows of a tree: gradients as integers, rows by node, scores.
+// The rows of a tree: gradients as integers, rows by node.
 
 // Bits that compare like the float, for atomic maxima and minima.
 inline uint32_t ordered_bits(float value) {
@@ -34,58 +34,78 @@ inline uint32_t row_of_node(const Args& a, const Node& node, int64_t i) {
 
 // ---- statistics of gradients ----
 
-// Counts the exponents of one array, and notes its extremes. As on the host, all rows count for the extremes, eight
-// rows in 64 for the exponents, or every row of a sample.
-inline void add_statistics(const Args& a, const float* values, uint32_t* counts, uint32_t& lowest, uint32_t& highest) {
-  const bool is_sampled = a.task->is_sampled != 0;
-  const int64_t n_rows = a.task->n_rows;
-  for (int64_t i = thread_of_grid(); i < n_rows; i += threads_in_grid()) {
-    const float value = values[row_in_tree(a, i)];
+// Statistics of the rows of a block: counts of exponents and extremes. As on the host, all rows count for the extremes;
+// eight rows in 64 count for the exponents, or every row of a sample.
+class BlockStatistics {
+ public:
+  // Clears the counts, which are in shared memory.
+  BlockStatistics() : counts_(reinterpret_cast<uint32_t*>(shared_memory())) {
+    for (unsigned e = threadIdx.x; e < 512; e += blockDim.x) counts_[e] = 0;
+    if (threadIdx.x < 3) counts_[512 + threadIdx.x] = threadIdx.x < 2 ? 0 : kAll;
+    __syncthreads();
+  }
+
+  void add_gradient(float value, bool is_counted) { add(value, is_counted, counts_, low_g_, high_g_); }
+  void add_hessian(float value, bool is_counted) { add(value, is_counted, counts_ + 256, low_h_, high_h_); }
+
+  // Adds the statistics of the block to those of all blocks.
+  void finish(Statistics& s) const {
+    uint32_t* const extremes = counts_ + 512;
+    const float below = -from_ordered_bits(low_g_);
+    const float above = from_ordered_bits(high_g_);
+    // One number of a block goes to the state: additions to the same word wait for one another.
+    const uint32_t largest_g = largest_of_warp(ordered_bits(below > above ? below : above));
+    const uint32_t largest_h = largest_of_warp(high_h_);
+    const uint32_t smallest_h = ~largest_of_warp(~low_h_);
+    if (lane_of_thread() == 0) {
+      atomicMax(extremes, largest_g);
+      atomicMax(extremes + 1, largest_h);
+      atomicMin(extremes + 2, smallest_h);
+    }
+    __syncthreads();
+    if (threadIdx.x == 0) {
+      atomicMax(&s.max_abs_gradient, extremes[0]);
+      atomicMax(&s.max_hessian, extremes[1]);
+      atomicMin(&s.min_hessian, extremes[2]);
+    }
+    for (unsigned e = threadIdx.x; e < 512; e += blockDim.x) {
+      if (counts_[e] == 0) continue;
+      auto* const total = e < 256 ? &s.gradient_exponents[e] : &s.hessian_exponents[e - 256];
+      atomicAdd(reinterpret_cast<unsigned long long*>(total), static_cast<unsigned long long>(counts_[e]));
+    }
+  }
+
+ private:
+  static void add(float value, bool is_counted, uint32_t* counts, uint32_t& lowest, uint32_t& highest) {
     uint32_t bits;
     memcpy(&bits, &value, sizeof(bits));
-    if (is_sampled || (i & 63) < 8) atomicAdd(&counts[bits >> 23 & 255], 1u);
-    if (value != value) continue;
+    if (is_counted) atomicAdd(&counts[bits >> 23 & 255], 1u);
+    if (value != value) return;
     const uint32_t ordered = ordered_bits(value);
     lowest = ordered < lowest ? ordered : lowest;
     highest = ordered > highest ? ordered : highest;
   }
-}
+
+  uint32_t* counts_;
+  uint32_t low_g_ = ordered_bits(0.0f);
+  uint32_t high_g_ = ordered_bits(0.0f);
+  uint32_t low_h_ = kAll;
+  uint32_t high_h_ = ordered_bits(0.0f);
+};
+
+inline bool is_counted(int64_t row) { return (row & 63) < 8; }
 
 inline void find_statistics(const Args& a) {
-  auto* const counts = reinterpret_cast<uint32_t*>(shared_memory());
-  uint32_t* const extremes = counts + 512;
-  for (unsigned e = threadIdx.x; e < 512; e += blockDim.x) counts[e] = 0;
-  if (threadIdx.x < 3) extremes[threadIdx.x] = threadIdx.x < 2 ? 0 : kAll;
-  __syncthreads();
-  uint32_t low_g = ordered_bits(0.0f);
-  uint32_t high_g = low_g;
-  add_statistics(a, gradient_of(a), counts, low_g, high_g);
-  uint32_t low_h = kAll;
-  uint32_t high_h = ordered_bits(0.0f);
-  if (a.hessian != nullptr) add_statistics(a, hessian_of(a), counts + 256, low_h, high_h);
-  const float below = -from_ordered_bits(low_g);
-  const float above = from_ordered_bits(high_g);
-  // One number of a block goes to the state: additions to the same word wait for one another.
-  const uint32_t largest_g = largest_of_warp(ordered_bits(below > above ? below : above));
-  const uint32_t largest_h = largest_of_warp(high_h);
-  const uint32_t smallest_h = ~largest_of_warp(~low_h);
-  if (lane_of_thread() == 0) {
-    atomicMax(extremes, largest_g);
-    atomicMax(extremes + 1, largest_h);
-    atomicMin(extremes + 2, smallest_h);
+  const bool is_sampled = a.task->is_sampled != 0;
+  const int64_t n_rows = a.task->n_rows;
+  BlockStatistics own;
+  for (int64_t i = thread_of_grid(); i < n_rows; i += threads_in_grid()) {
+    const uint32_t row = row_in_tree(a, i);
+    const bool counts = is_sampled || is_counted(i);
+    own.add_gradient(gradient_of(a)[row], counts);
+    if (a.hessian != nullptr) own.add_hessian(hessian_of(a)[row], counts);
   }
-  __syncthreads();
-  Statistics& s = a.state->statistics;
-  if (threadIdx.x == 0) {
-    atomicMax(&s.max_abs_gradient, extremes[0]);
-    atomicMax(&s.max_hessian, extremes[1]);
-    atomicMin(&s.min_hessian, extremes[2]);
-  }
-  for (unsigned e = threadIdx.x; e < 512; e += blockDim.x) {
-    if (counts[e] == 0) continue;
-    auto* const total = e < 256 ? &s.gradient_exponents[e] : &s.hessian_exponents[e - 256];
-    atomicAdd(reinterpret_cast<unsigned long long*>(total), static_cast<unsigned long long>(counts[e]));
-  }
+  own.finish(a.state->statistics);
 }
 
 // Chooses the layout, and clears what the tree before has left. `terms` is room for 512 numbers.
@@ -125,6 +145,7 @@ inline void choose_layout(const Args& a, double* terms) {
   s.built_rows = 0;
   s.n_split_tiles = 0;
   s.n_build_tiles = 0;
+  s.n_listed = 0;
 }
 
 inline void clear_statistics(Statistics& s) {
@@ -317,37 +338,5 @@ inline void copy_lanes(const Args& a) {
       }
       __syncthreads();
     }
-  }
-}
-
-// ---- scores ----
-
-inline int leaf_of(const ScoreArgs& s, const TreeNode* nodes, int64_t row) {
-  const uint8_t* const bytes = s.rows8 + row * s.stride8;
-  const uint16_t* const words = s.rows16 + row * s.stride16;
-  int at = 0;
-  do {
-    const TreeNode& node = nodes[at];
-    const int bin = node.lane >= 0 ? bytes[node.lane] : words[~node.lane];
-    const bool goes_left = node.set >= 0             ? in_set(s.sets + node.set, static_cast<uint32_t>(bin))
-                           : bin == node.missing_bin ? node.missing_left != 0
-                                                     : bin <= node.threshold;
-    at = goes_left ? node.left : node.right;
-  } while (at >= 0);
-  return ~at;
-}
-
-inline void add_scores(const ScoreArgs& s) {
-  auto* const copy = reinterpret_cast<uint32_t*>(shared_memory());
-  const TreeNode* nodes = s.nodes;
-  if (s.n_shared > 0) {
-    const auto* const from = reinterpret_cast<const uint32_t*>(s.nodes);
-    const unsigned n_words = static_cast<unsigned>(s.n_nodes) * static_cast<unsigned>(sizeof(TreeNode) / 4);
-    for (unsigned i = threadIdx.x; i < n_words; i += blockDim.x) copy[i] = from[i];
-    __syncthreads();
-    nodes = reinterpret_cast<const TreeNode*>(copy);
-  }
-  for (int64_t i = thread_of_grid(); i < s.n_rows; i += threads_in_grid()) {
-    s.score[i] += s.values[leaf_of(s, nodes, i)];
   }
 }

@@ -2,7 +2,7 @@
 // Gains are computed as in kernels/search.inl, with the same operations.
 
 constexpr double kNoGain = -1.0e300;
-constexpr int kBinsAtOnce = 2;  // of a thread: more take too many registers
+constexpr int kBinsOfLane = 8;  // neighbouring bins that a thread takes at a time
 
 // The leaf whose splits are searched, in units of the layout.
 struct Leaf {
@@ -152,7 +152,7 @@ inline Sums plus(const Sums& a, const Sums& b) {
 
 #include "cuda/categories.inl"
 
-// The search of one feature of one leaf, `kBinsAtOnce` times 32 bins at a time.
+// The search of one feature of one leaf; a warp takes 32 times `kBinsOfLane` bins at a time.
 template <bool kAny>
 struct Search {
   Leaf leaf;
@@ -164,20 +164,19 @@ struct Search {
   // Bins without rows are passed over where the host does so: with limits, they may have another gain.
   bool passes_over = false;
 
-  // `cells` are bin `first` and every 32nd one after it.
-  void add(const Sums (&cells)[kBinsAtOnce], int first) {
-    Sums through[kBinsAtOnce];
-    Sums all[kBinsAtOnce];
+  // `cells` are the bins of this thread, from `first` on.
+  void add(const Sums (&cells)[kBinsOfLane], int first) {
+    Sums own{0, 0, 0};
 #pragma unroll
-    for (int k = 0; k < kBinsAtOnce; ++k) {
-      through[k] = {running_sum(cells[k].gradient), running_sum(cells[k].hessian), running_sum(cells[k].count)};
-      all[k] = shuffled(through[k], 31);
-    }
+    for (int k = 0; k < kBinsOfLane; ++k) own = plus(own, cells[k]);
+    const Sums through{running_sum(own.gradient), running_sum(own.hessian), running_sum(own.count)};
+    Sums upto = plus(before, through - own);
 #pragma unroll
-    for (int k = 0; k < kBinsAtOnce; ++k) {
-      if (!kAny || !passes_over || cells[k].count > 0) try_bin(plus(before, through[k]), first + 32 * k);
-      before = plus(before, all[k]);
+    for (int k = 0; k < kBinsOfLane; ++k) {
+      upto = plus(upto, cells[k]);
+      if (!kAny || !passes_over || cells[k].count > 0) try_bin(upto, first + k);
     }
+    before = plus(before, shuffled(through, 31));
   }
 
   // All values go left, missing ones right: there is nothing to order. The threshold is the leaf's last bin, whether or
@@ -339,25 +338,29 @@ inline void search_child(const Args& a, const Job& job, int side, int f, Best& o
   const int n_bins = feature.n_value_bins + feature.has_missing;
   const bool is_category = kAny && feature.n_categories >= 0;
   const bool is_searched = may_split(a, node) && node_allows(a, number, f);
+  // Other kernels have written these cells, so the first cache may keep them.
   const auto read = [&](int64_t cell) {
-    const Sums sums = before.read(cell);
-    return subtracts ? sums - less.read(cell) : sums;
+    const Sums sums = before.read_cached(cell);
+    return subtracts ? sums - less.read_cached(cell) : sums;
   };
   Sums missing{0, 0, 0};
   if (feature.has_missing != 0) missing = read(first + feature.n_value_bins);
   Search<kAny> search = start_search<kAny>(a, node, f, feature, missing);
   __syncwarp();
-  // Several bins at once: a warp waits for memory, shuffles and divisions less often.
-  Sums cells[kBinsAtOnce];
-  for (int bin = lane_of_thread(); bin - lane_of_thread() < n_bins; bin += 32 * kBinsAtOnce) {
+  // All loads come first: the warp waits for memory once.
+  Sums cells[kBinsOfLane];
+  for (int base = 0; base < n_bins; base += 32 * kBinsOfLane) {
+    const int bin = base + kBinsOfLane * lane_of_thread();
 #pragma unroll
-    for (int k = 0; k < kBinsAtOnce; ++k) {
+    for (int k = 0; k < kBinsOfLane; ++k) {
       cells[k] = Sums{0, 0, 0};
-      if (bin + 32 * k < n_bins) cells[k] = read(first + bin + 32 * k);
+      if (bin + k < n_bins) cells[k] = read(first + bin + k);
     }
+    if (subtracts) {
 #pragma unroll
-    for (int k = 0; k < kBinsAtOnce; ++k) {
-      if (subtracts && bin + 32 * k < n_bins) own.write(first + bin + 32 * k, cells[k]);
+      for (int k = 0; k < kBinsOfLane; ++k) {
+        if (bin + k < n_bins) own.write(first + bin + k, cells[k]);
+      }
     }
     if (is_searched && !is_category) search.add(cells, bin);
   }

@@ -72,6 +72,32 @@ std::vector<Feature> unplaced(const BinMatrix& like) {
   return features;
 }
 
+// One page as a table of its own.
+class OnePage : public RowPages {
+ public:
+  explicit OnePage(const RowPage& page) : page_(page) {
+    page_.number = 0;
+    page_.rows = {0, page.rows.end - page.rows.begin};
+  }
+  std::span<const RowRange> ranges() const override { return {&page_.rows, 1}; }
+  void for_each(const std::function<void(const RowPage&)>& body) override { body(page_); }
+
+ private:
+  RowPage page_;
+};
+
+// Some rows of a page, by their number in it, as a table in memory.
+std::unique_ptr<BinMatrix> rows_of_page(Team& team, const BinMatrix& table, const RowPage& page,
+                                        std::span<const RowIdx> rows) {
+  BinMatrix there(unplaced(table), page.rows.end - page.rows.begin, table.storage(), std::make_shared<OnePage>(page));
+  for (std::size_t f = 0; f < there.features().size(); ++f) {
+    there.features()[f].has_missing = table.features()[f].has_missing;
+  }
+  auto found = std::make_unique<BinMatrix>(unplaced(table), std::ssize(rows), table.storage());
+  found->fill_from(team, there, rows);
+  return found;
+}
+
 }  // namespace
 
 // As in xxHash64: four sums of 64-bit words, mixed by multiplication.
@@ -214,6 +240,21 @@ void PageWriter::add(const BinMatrix& part) {
 bool PageWriter::add(Team& team, const MatrixView& rows) { return add_rows(team, rows); }
 bool PageWriter::add(Team& team, const SparseView& rows) { return add_rows(team, rows); }
 
+void PageWriter::add(Team& team, const BinMatrix& table, std::span<const RowIdx> rows) {
+  if (table.pages() == nullptr) throw std::invalid_argument("the table is not on pages");
+  if (PageShape(table, 0, 1).row_bytes != shape_.row_bytes)
+    throw std::invalid_argument("the table is stored otherwise");
+  if (!std::is_sorted(rows.begin(), rows.end())) throw std::invalid_argument("the rows do not increase");
+  if (!rows.empty() && rows.back() >= table.n_rows()) throw std::invalid_argument("there is no such row");
+  std::vector<RowIdx> here;
+  table.pages()->for_each([&](const RowPage& page) {
+    const auto first = std::lower_bound(rows.begin(), rows.end(), page.rows.begin);
+    here.assign(first, std::lower_bound(first, rows.end(), page.rows.end));
+    for (RowIdx& row : here) row -= static_cast<RowIdx>(page.rows.begin);
+    if (!here.empty()) add(*rows_of_page(team, table, page, here));
+  });
+}
+
 void PageWriter::write_page() {
   if (n_in_page_ == 0) return;
   bytes_.grow_to(page_->n_rows() * shape_.bytes_per_row());
@@ -255,20 +296,6 @@ std::vector<char> PageWriter::has_missing() const {
 
 namespace {
 
-// One page as a table of its own.
-class OnePage : public RowPages {
- public:
-  explicit OnePage(const RowPage& page) : page_(page) {
-    page_.number = 0;
-    page_.rows = {0, page.rows.end - page.rows.begin};
-  }
-  std::span<const RowRange> ranges() const override { return {&page_.rows, 1}; }
-  void for_each(const std::function<void(const RowPage&)>& body) override { body(page_); }
-
- private:
-  RowPage page_;
-};
-
 std::shared_ptr<BinMatrix> empty_beside(const BinMatrix& left, const BinMatrix& right, std::int32_t first_column) {
   Team alone(1);
   const auto none = std::span<const std::int32_t>();
@@ -306,18 +333,13 @@ void BesideWriter::write(Team& team, const MatrixView& values) {
     const std::int64_t n = page.rows.end - page.rows.begin;
     rows.resize(at(n));
     std::iota(rows.begin(), rows.end(), RowIdx{0});
-    BinMatrix there(unplaced(*left_), n, left_->storage(), std::make_shared<OnePage>(page));
-    for (std::size_t f = 0; f < there.features().size(); ++f) {
-      there.features()[f].has_missing = left_->features()[f].has_missing;
-    }
-    BinMatrix left(unplaced(*left_), n, left_->storage());
-    left.fill_from(team, there, rows);
+    const auto left = rows_of_page(team, *left_, page, rows);
     MatrixView part = values;
     part.n_rows = n;
     visit(values, [&](const auto& view) { part.data = view.data + page.rows.begin * view.row_stride; });
     BinMatrix right(unplaced(*right_), n, right_->storage());
     right.fill(team, part, Use::other);
-    writer_.add(*put_beside(team, left, right, first_column_));
+    writer_.add(*put_beside(team, *left, right, first_column_));
   });
 }
 

@@ -92,6 +92,8 @@ class PageWriter {
   bool add(Team& team, const SparseView& rows);
   // Adds rows that are in bins already, stored as in `like`.
   void add(const BinMatrix& part);
+  // Adds these rows of a table on pages, which increase. It is stored as `like`.
+  void add(Team& team, const BinMatrix& table, std::span<const RowIdx> rows);
   const std::vector<std::int32_t>& misfits() const { return misfits_; }
   // Writes what is left; returns the checksum of every page.
   std::vector<std::uint64_t> finish();

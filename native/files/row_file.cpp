@@ -182,6 +182,7 @@ RowFile::RowFile(int file, std::int64_t n_bytes) {
     close(file_);
     fail(kNotPut, error);
   }
+  madvise(data, size, MADV_SEQUENTIAL);  // threads go through it from the first row to the last
   bytes_ = {static_cast<std::uint8_t*>(data), size};
   watched_->size = size;
   watched_->is_lost = false;

@@ -39,6 +39,7 @@ constexpr Kernel kKernels[] = {
     {"histograms_two_bytes", call<Args, histograms_two_bytes>},
     {"search", call<Args, search>},
     {"search_any", call<Args, search_any>},
+    {"list_tree", call<Args, list_tree>},
     {"add_scores", call<ScoreArgs, add_scores>},
     {"predict_packed", call<PredictArgs, predict_packed>},
     {"predict_plain", call<PredictArgs, predict_plain>},

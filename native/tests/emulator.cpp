@@ -135,7 +135,7 @@ void run(const Launch& launch) {
   grid_size.x = launch.n_blocks;
   for (unsigned b = 0; b < launch.n_blocks; ++b) {
     block_index.x = b;
-    memory.assign(launch.shared_bytes, 0xa5);  // nobody may count on zeros
+    memory.assign(launch.shared_bytes, 0xa5);  // kernels may not count on zeros
     run_block(launch.n_threads);
   }
 }

@@ -29,8 +29,8 @@ extern Index thread_index, block_index, block_size, grid_size;
 unsigned char* shared_memory();
 void wait_for_block();
 void wait_for_warp();
-// Room for the value of each thread of the warp. Two rooms take turns, so that a fast thread does not overwrite a value
-// before a slow one has read it.
+// A buffer for the value of each thread of the warp. Two buffers take turns, so that a fast thread does not overwrite a
+// value before a slow one has read it.
 void* room_of_warp();
 
 template <class T>

@@ -1,4 +1,4 @@
-// Two tables put beside each other: every bin is where it was, however the two are kept.
+// Two tables put side by side: every bin is where it was, however the two are kept.
 #include <numeric>
 #include <stdexcept>
 

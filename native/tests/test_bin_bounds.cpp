@@ -435,7 +435,7 @@ TEST_SUITE("bin_bounds") {
         check_shape(upper, max_bin);
         CHECK(std::includes(upper.begin(), upper.end(), forced.begin(), forced.end()));
         if (max_bin < 1000) continue;
-        // There is room for every value.
+        // Every value gets a bin of its own.
         const auto counts = counts_by_bin(upper, d);
         for (std::size_t i = 0; i < d.values.size(); ++i) CHECK(counts[bin_of(upper, d.values[i])] == d.counts[i]);
       }

@@ -550,7 +550,7 @@ TEST_SUITE("bin_matrix") {
               }
               CHECK(feature.bin_of_digit(0) == feature.zero_bin);
             }
-            // Each value but that of zero is somebody's.
+            // Each value but zero's belongs to a feature.
             if (digit.bundle) CHECK(std::count(taken.begin(), taken.end(), 1) == digit.radix - 1);
           }
           CHECK(n_values == group.lanes[lane].n_values);

@@ -1,4 +1,4 @@
-// Bundles never cost a value; and whatever storage is chosen, the bins are those of a plain loop.
+// Bundles never cost a value; and whatever storage is chosen, the bins are the same as from a plain loop.
 #include "core/bundling.h"
 
 #include <algorithm>
@@ -286,7 +286,7 @@ TEST_SUITE("bundling") {
     CHECK(find_bundles(features, columns, 10, BundleOrder::column, 256, 2).features.empty());
     CHECK(find_bundles(features, columns, 10, BundleOrder::column, 256, 3).features.size() == 1);
     CHECK(all_conflicts(find_bundles(features, columns, 10, BundleOrder::column, 256, 3)) == 3);
-    // The budget is that of a bundle, not of each feature that joins.
+    // The budget belongs to a bundle, not to each feature that joins.
     const std::vector<std::vector<RowIdx>> three{{0, 1, 2}, {2, 3, 4}, {4, 5, 6}};
     const Bundles bundles = find_bundles(features_of({1, 1, 1}), make_columns(three), 10, BundleOrder::column, 256, 1);
     CHECK(bundles.features == std::vector<std::vector<std::int32_t>>{{0, 1}});
@@ -315,7 +315,7 @@ TEST_SUITE("bundling") {
   }
 
   TEST_CASE("each order is what it says") {
-    // Two to a bundle. Columns 0 and 1 meet in one row; columns 2 and 3 are the fullest and meet nobody.
+    // Two to a bundle. Columns 0 and 1 meet in one row; columns 2 and 3 are the fullest and meet no other column.
     const std::vector<std::vector<RowIdx>> rows{{0}, {0, 1}, {10, 11, 12, 13, 14}, {20, 21, 22, 23}};
     const auto features = features_of({1, 1, 1, 1});
     const auto found = [&](BundleOrder order) {

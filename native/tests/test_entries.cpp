@@ -63,7 +63,7 @@ std::vector<Feature> all_kinds_of_features(MissingKind kind) {
   std::vector<Feature> features;
   for (std::size_t f = 0; f < upper.size(); ++f) {
     upper[f].push_back(kInfinity);
-    // Every third column is nobody's feature.
+    // Every third column is not a feature.
     features.push_back(make_feature(static_cast<std::int32_t>(f + f / 2), upper[f], kind));
     features.back().zero_bin = find_zero_bin(features.back());
   }
@@ -376,7 +376,7 @@ TEST_SUITE("entries") {
          {std::vector<std::int64_t>{1, 2, 3, 4}, {0, 3, 2, 4}, {0, 2, 2, 5}, {0, 2, 7, 4}}) {
       CHECK_THROWS_AS(check(begin, {0, 4, 1, 2}, true), std::invalid_argument);
     }
-    CHECK(check({0, 1, 1, 3}, {0, 4, 1, 9}, true).in_range);  // what stands behind the last one does not count
+    CHECK(check({0, 1, 1, 3}, {0, 4, 1, 9}, true).in_range);  // what follows the last one does not count
   }
 }
 

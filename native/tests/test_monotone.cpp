@@ -58,7 +58,7 @@ struct RandomTree {
     }
   }
 
-  // Both sides can hold rows, as those of the grower do.
+  // Whether both sides can hold rows, as in the grower.
   bool parts(std::int32_t leaf, const Monotone::Split& s) const {
     bool found[2] = {false, false};
     for_rows([&](const std::vector<int>& row) {

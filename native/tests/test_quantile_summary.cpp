@@ -42,7 +42,7 @@ double weight_below(const WeightedRows& rows, double y, bool with_y) {
   return sum;
 }
 
-// Asks at every value, between and beyond them: bounds hold and are no further apart than `error`.
+// Asks at every value, between and beyond them: bounds hold and are at most `error` apart.
 void check_ranks(const QuantileSummary& summary, const WeightedRows& rows, double error) {
   const double total = weight_below(rows, kInf, true);
   const double rounding = 1e-10 * total;

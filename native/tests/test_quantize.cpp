@@ -302,7 +302,7 @@ TEST_SUITE("quantize") {
   }
 
   // The Python side refuses such gradients. Should one get here all the same, the sums of the root
-  // and those of the cells must agree, or right = total - left would be wrong everywhere.
+  // and of the cells must agree, or right = total - left would be wrong everywhere.
   TEST_CASE("gradients that are not finite leave root and cells in agreement") {
     Random random(37);
     for (const Form form : kForms) {

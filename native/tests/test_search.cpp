@@ -667,7 +667,7 @@ TEST_SUITE("search") {
           FeatureCandidate none;
           CHECK_FALSE(kernels().search_right(args, layout, plain_rules(), none));
           CHECK(none.cell == -1);
-          CHECK(none.any_filled);  // nobody was asked, but there were rows
+          CHECK(none.any_filled);  // no feature was allowed, but there were rows
         }
       });
     }

@@ -111,7 +111,8 @@ bool goes_left(const Forest& f, std::size_t k, double x) {
   return missing ? f.default_left[k] != 0 : x <= f.threshold[k];
 }
 
-// What a tree gives if only the columns of `known` are; `other`: the row that stands in for the rest, or nullptr.
+// What a tree predicts if only the columns of `known` are known; `other`: the row that the other values come from, or
+// nullptr.
 double naive_value(const Counted& c, std::int64_t tree, std::int32_t place, const double* row, const double* other,
                    std::uint32_t known) {
   const Forest& f = c.forest;

@@ -1,4 +1,4 @@
-// Trees grown on shards of the rows, or on pages of them, are those of one evaluator on all rows.
+// Trees grown on shards of the rows, or on pages of them, are the same as from one evaluator on all rows.
 #include <algorithm>
 #include <barrier>
 #include <cmath>
@@ -19,7 +19,7 @@ class Hub {
   explicit Hub(int n, std::int32_t top_k = 0)
       : n_(n), top_k_(top_k), barrier_(n), words_(at(n)), ints_(at(n)), doubles_(at(n)), parts_(at(n)) {}
 
-  // Every shard sees what all of them brought; nobody goes on while another one reads.
+  // Every shard sees what all of them brought; none goes on while another one reads.
   template <class Parts, class Read>
   void meet(std::vector<Parts>& all, int shard, Parts own, const Read& read) {
     all[at(shard)] = own;
@@ -36,12 +36,12 @@ class Hub {
     std::int32_t n_shards() const override { return hub_.n_; }
     std::int32_t shard() const override { return shard_; }
     std::int32_t top_k() const override { return hub_.top_k_; }
-    std::vector<Bytes> swap(const std::vector<Bytes>& parts) override {
-      std::vector<Bytes> received;
-      hub_.meet(hub_.parts_, shard_, &parts, [&] {
-        for (const auto* all : hub_.parts_) received.push_back((*all)[at(shard_)]);
+    Received swap(std::vector<Bytes> parts) override {
+      const auto own = std::make_shared<std::vector<Bytes>>();
+      hub_.meet(hub_.parts_, shard_, static_cast<const std::vector<Bytes>*>(&parts), [&] {
+        for (const auto* all : hub_.parts_) own->push_back((*all)[at(shard_)]);
       });
-      return received;
+      return {{own->begin(), own->end()}, own};
     }
     void add(std::span<const std::span<std::uint64_t>> parts) override { add_to(hub_.words_, parts); }
     void add(std::span<const std::span<std::int32_t>> parts) override { add_to(hub_.ints_, parts); }

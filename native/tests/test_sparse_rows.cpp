@@ -115,7 +115,7 @@ void check_codes(const BinMatrix& matrix, const SparseRows& r) {
     const auto rows = matrix.sparse().rows_of(f.entries);
     const auto bins = matrix.sparse().bins_of(f.entries);
     for (std::size_t e = 0; e < rows.size(); ++e) {
-      // Cells are the bins in order, without that of zero.
+      // Cells are the bins in order, without zero's bin.
       std::int64_t cell = r.first_cell[p];
       for (std::int32_t b = 0; b < bins[e]; ++b) cell += b != f.zero_bin;
       expected[rows[e]].push_back(static_cast<std::uint32_t>(cell));
@@ -177,7 +177,7 @@ TEST_SUITE("sparse_rows") {
   TEST_CASE("16 bits for 65,536 cells, 32 for more") {
     Random random(52);
     for (const int n_columns : {16, 17}) {
-      // Of 4097 bins one is that of zero.
+      // One of the 4097 bins is zero's.
       std::vector<Column> columns(at(n_columns), Column{4097, 0.1});
       const auto matrix = make_loose(3000, columns, random);
       Team team(2);

@@ -582,7 +582,7 @@ TEST_SUITE("vector_grower") {
       params.shape.num_leaves = 40;
       const Grown g = grow(p, params, 2, false);
       CHECK(g.tree.n_leaves() == 40);
-      // Steps are total / 2^31: small beside the other gradients.
+      // Steps are total / 2^31: small compared with the other gradients.
       const Naive naive(p, params.search.rules, false);
       double root = 0.0;
       for (const double gain : g.tree.gain) root = std::max(root, gain);

@@ -70,7 +70,7 @@ TEST_SUITE("vector_leaf") {
               const auto q = static_cast<std::int32_t>(steps + (steps < 0.0f ? -0.5f : 0.5f));
               expected[at(row * width + k)] = q;
               expected_sums[at(k)] += q;
-              // Beyond 2^23 steps a half no longer fits a float beside them.
+              // Beyond 2^23 steps a float cannot hold a half as well.
               const double limit = std::abs(steps) < 0x1p23f ? 0.5000001 : 1.0;
               CHECK(std::abs(static_cast<double>(q) - static_cast<double>(steps)) <= limit);
             }

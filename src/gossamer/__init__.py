@@ -32,7 +32,6 @@ from gossamer.errors import (
 from gossamer.logger import register_logger
 from gossamer.model import Booster, CVBooster
 from gossamer.objectives import CustomObjective
-from gossamer.sketch import QuantileSketch
 from gossamer.train import train
 
 if TYPE_CHECKING:
@@ -50,6 +49,7 @@ if TYPE_CHECKING:
         plot_split_value_histogram,
         plot_tree,
     )
+    from gossamer.sketch import QuantileSketch
     from gossamer.sklearn import (
         GossamerClassifier,
         GossamerModel,
@@ -132,6 +132,8 @@ def __getattr__(name: str) -> Any:
         return import_module(f"gossamer.{name}")
     if name in _ESTIMATORS:
         return getattr(import_module("gossamer.sklearn"), _ESTIMATORS[name])
+    if name == "QuantileSketch":
+        return import_module("gossamer.sketch").QuantileSketch
     if name in __all__:
         package = "ensemble" if name.startswith("train_") else "plot"
         return getattr(import_module(f"gossamer.{package}"), name)

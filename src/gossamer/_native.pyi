@@ -477,6 +477,16 @@ class PageWriter:
         rows: Annotated[NDArray, dict(shape=(None, None), device="cpu", writable=False)],
         n_threads: int,
     ) -> bool: ...
+    def add_rows_of(
+        self,
+        table: BinMatrix,
+        rows: Annotated[
+            NDArray[numpy.uint32], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ],
+        n_threads: int,
+    ) -> None:
+        """Rows of a table on pages, which increase. It is stored as `like`."""
+
     def misfits(self) -> Annotated[NDArray[numpy.int32], dict(shape=(None,))]: ...
     def has_missing(self) -> Annotated[NDArray[numpy.int8], dict(shape=(None,))]: ...
     def finish(self) -> Annotated[NDArray[numpy.uint64], dict(shape=(None,))]:
@@ -1649,7 +1659,11 @@ class Grower:
     """
 
     def __init__(
-        self, matrix: BinMatrix, vector_leaves: bool = False, exchange: object | None = None
+        self,
+        matrix: BinMatrix,
+        vector_leaves: bool = False,
+        exchange: object | None = None,
+        page_rows: int = 0,
     ) -> None:
         """
         `exchange`: the matrix is a shard of the rows. Its methods add(array), keep_largest(array),
@@ -1657,6 +1671,8 @@ class Grower:
         `size` is the number of shards, `rank` says which one this is; `has_all_rows`: each of them
         has all rows, and shares the search only; `top_k`: how many features a shard proposes for
         a leaf where only elected ones are exchanged, or 0.
+        `page_rows`: a matrix in memory is read in pages of so many rows, and takes no copy by
+        column.
         """
 
     def grow(

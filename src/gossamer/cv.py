@@ -9,6 +9,7 @@ from typing import Any, cast
 
 import numpy as np
 
+from gossamer.arguments import check_flags, check_function
 from gossamer.callbacks import CallbackEnv, EarlyStopException, EvalResult
 from gossamer.data import Dataset
 from gossamer.data.built import BuiltData, GivenRows
@@ -16,6 +17,7 @@ from gossamer.data.dataset import built_data, check_dataset, given_rows, subset_
 from gossamer.data.folds import (
     Fold,
     are_classes,
+    check_nfold,
     read_folds,
     split_classes,
     split_queries,
@@ -26,12 +28,13 @@ from gossamer.errors import (
     GossamerError,
     NotSupportedError,
     ParameterError,
+    ParameterTypeError,
 )
 from gossamer.logger import info
 from gossamer.metrics import CustomMetric
 from gossamer.model import Booster, CVBooster
 from gossamer.model.cv_results import CVResults
-from gossamer.model.training.memory import check_folds
+from gossamer.model.training.memory import fold_memory
 from gossamer.params import TABLE, Params, resolve
 from gossamer.params.coerce import coerce
 from gossamer.params.given import as_dict
@@ -45,6 +48,7 @@ Feval = CustomMetric | Sequence[CustomMetric] | None
 Preparation = Callable[[Dataset, Dataset, dict[str, Any]], tuple[Dataset, Dataset, dict[str, Any]]]
 
 
+@check_flags
 def cv(
     params: Mapping[str, Any] | None,
     train_set: Dataset,
@@ -111,6 +115,7 @@ def cv(
     n_rounds = count_rounds(num_boost_round, resolved)
     before, after = _sort_callbacks(callbacks, resolved)
     check_callbacks(before + after, "cv()")
+    check_function("fpreproc", fpreproc)
     if isinstance(init_model, str | os.PathLike):
         init_model = Booster(model_file=init_model)
     training = _CrossTraining(
@@ -124,9 +129,10 @@ def cv(
         # Once for all folds: they take rows of what is binned here.
         built = built_data(train_set, resolved, for_training=True)
         parts = make_folds(built, resolved, folds, nfold, stratified, shuffle, seed)
-        check_folds(resolved, built, parts)
+        continues = init_model is not None
+        memory = fold_memory(resolved, built, parts, len(parts), continues=continues)
         makers = [
-            FoldMaker(i, train_set, fold, given, fpreproc, init_model, table)
+            FoldMaker(i, train_set, fold, given, fpreproc, init_model, table, memory)
             for i, fold in enumerate(parts)
         ]
         n_threads = count_threads(makers, resolved) if is_ours else 1
@@ -264,6 +270,7 @@ class FoldMaker:
         fpreproc: A function of the user that changes data and parameters.
         init_model: A model to continue from.
         table: The user's table, which that model is applied to.
+        max_memory: The part of `max_memory` that the fold has; 0: no limit.
     """
 
     number: int
@@ -273,6 +280,7 @@ class FoldMaker:
     fpreproc: Preparation | None
     init_model: Booster | None
     table: GivenRows | None
+    max_memory: int = 0
 
     def make(self) -> Booster:
         """Return the booster of the fold; it evaluates the fold's test rows as "valid"."""
@@ -281,6 +289,8 @@ class FoldMaker:
         params = self.params
         if self.fpreproc is not None:
             train, test, params = self._prepare(train, test)
+        if self.max_memory > 0:
+            params = {**params, "max_memory": self.max_memory}
         try:
             booster = Booster(params, train, init_model=self.init_model)
             booster.set_train_data_name("train").add_valid(test, "valid")
@@ -333,12 +343,15 @@ def average(by_fold: Sequence[Sequence[EvalResult]]) -> list[EvalResult]:
 
 
 def check_callbacks(callbacks: Sequence[Callback], caller: str) -> None:
-    """Refuse callbacks that resume a training: they are about a single model.
+    """Refuse what is not a function, and callbacks that resume a training of a single model.
 
     Raises:
+        ParameterTypeError: If one is not a function.
         NotSupportedError: If there is one; `caller` is the function that it was given to.
     """
     for callback in callbacks:
+        if not callable(callback):
+            raise ParameterTypeError.because("a callback must be a function", got=callback)
         if hasattr(callback, "attach"):
             raise NotSupportedError.because(
                 f"{caller} cannot be resumed from a checkpoint",
@@ -397,6 +410,7 @@ def make_folds(
         return read_folds(folds, n_rows, data.rows.label, sizes)
     if sizes is not None:
         return split_queries(sizes, n_folds)
+    check_nfold(n_folds)
     # Labels of survival data are times: whole numbers among them are not classes.
     is_survival = traits_of(params.objective).kind is Kind.SURVIVAL
     has_classes = targets.n_targets == 1 and not is_survival

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from html import escape
 from math import isfinite
 from typing import Final
 
@@ -44,7 +43,7 @@ def bars(title: str, shares: Mapping[str, float]) -> str:
         return ""
     longest = max(share for _, share in top)
     rows = "".join(
-        f'<tr><th style="text-align:left">{escape(_cut(name))}</th>'
+        f'<tr><th style="text-align:left">{_escape(_cut(name))}</th>'
         f'<td style="text-align:left;min-width:10em"><span style="display:inline-block;'
         f'height:0.8em;background:{_COLOURS[0]};width:{100 * share / longest:.1f}%"></span></td>'
         f"<td>{100 * share:.1f} %</td></tr>"
@@ -52,7 +51,7 @@ def bars(title: str, shares: Mapping[str, float]) -> str:
     )
     more = len(shares) - len(top)
     note = f" (first {len(top)} of {len(shares)})" if more else ""
-    return f"<table><caption>{escape(title)}{note}</caption>{rows}</table>"
+    return f"<table><caption>{_escape(title)}{note}</caption>{rows}</table>"
 
 
 def curves(title: str, values: Mapping[str, Sequence[float]], best: int = 0) -> str:
@@ -91,7 +90,7 @@ def curves(title: str, values: Mapping[str, Sequence[float]], best: int = 0) -> 
             f'<polyline points="{points}" fill="none" stroke="{colour}" stroke-width="1.5"/>'
         )
         legend.append(
-            f'<span style="color:{colour}">&#9473;</span> {escape(_cut(name))} {numbers[-1]:.5g}'
+            f'<span style="color:{colour}">&#9473;</span> {_escape(_cut(name))} {numbers[-1]:.5g}'
         )
     if 0 < best <= n_rounds:
         at = x(best - 1)
@@ -100,9 +99,9 @@ def curves(title: str, values: Mapping[str, Sequence[float]], best: int = 0) -> 
             'stroke-dasharray="3 3" opacity="0.6"/>'
         )
         legend.append(f"best round {best}")
-    label = escape(f"{title} over {n_rounds} rounds, from {high:.5g} to {low:.5g}", quote=True)
+    label = _escape(f"{title} over {n_rounds} rounds, from {high:.5g} to {low:.5g}")
     return (
-        f'<div>{escape(title)}, rounds 1 to {n_rounds:,}</div><svg role="img" '
+        f'<div>{_escape(title)}, rounds 1 to {n_rounds:,}</div><svg role="img" '
         f'aria-label="{label}" width="{_WIDTH}" height="{_HEIGHT}" '
         f'viewBox="0 0 {_WIDTH} {_HEIGHT}">{"".join(lines)}</svg><div>{", ".join(legend)}</div>'
     )
@@ -115,11 +114,11 @@ def table(caption: str, head: Sequence[str], rows: Iterable[Sequence[str]]) -> s
         >>> print(table("Columns", ["name"], [["<b>"]]))
         <table><caption>Columns</caption><tr><th>name</th></tr><tr><td>&lt;b&gt;</td></tr></table>
     """
-    first = "".join(f"<th>{escape(cell)}</th>" for cell in head)
+    first = "".join(f"<th>{_escape(cell)}</th>" for cell in head)
     body = "".join(
-        f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in row)}</tr>" for row in rows
+        f"<tr>{''.join(f'<td>{_escape(cell)}</td>' for cell in row)}</tr>" for row in rows
     )
-    return f"<table><caption>{escape(caption)}</caption><tr>{first}</tr>{body}</table>"
+    return f"<table><caption>{_escape(caption)}</caption><tr>{first}</tr>{body}</table>"
 
 
 def _cut(name: str, most: int = 40) -> str:
@@ -136,3 +135,9 @@ def first_curves(history: Mapping[str, Mapping[str, Sequence[float]]], best_roun
     first = next((next(iter(found), "") for found in history.values()), "")
     values = {name: found[first] for name, found in history.items() if first in found}
     return curves(first, values, best_round)
+
+
+def _escape(text: str) -> str:
+    from html import escape  # only notebooks wait for it
+
+    return escape(text)

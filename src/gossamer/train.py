@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, cast
 
+from gossamer.arguments import as_list, check_flags
 from gossamer.callbacks import CallbackEnv, EarlyStopException, EvalResult, early_stopping
 from gossamer.callbacks.checkpoint import Checkpoint
 from gossamer.callbacks.log import automatic_log, prints_metrics
@@ -28,6 +29,7 @@ from gossamer.params.given import as_dict
 Callback = Callable[[CallbackEnv], Any]
 
 
+@check_flags
 def train(
     params: Mapping[str, Any] | None,
     train_set: Dataset,
@@ -184,27 +186,23 @@ def _keep_so_far(run: Run) -> None:
     warn(f"Training was interrupted after {n_rounds} rounds; the model has these rounds.")
 
 
-def _list(name: str, values: Any) -> list[Any]:
-    try:
-        return [] if values is None else list(values)
-    except TypeError:
-        raise ParameterTypeError.because(f"{name} must be a list", got=values) from None
-
-
 def _add_valid_sets(
     booster: Booster,
     valid_sets: Dataset | Sequence[Dataset] | None,
     valid_names: str | Sequence[str] | None,
 ) -> bool:
     """Add the validation sets; returns whether the training data is among them."""
-    sets = [valid_sets] if isinstance(valid_sets, Dataset) else _list("valid_sets", valid_sets)
-    names = [valid_names] if isinstance(valid_names, str) else _list("valid_names", valid_names)
+    sets = [valid_sets] if isinstance(valid_sets, Dataset) else as_list("valid_sets", valid_sets)
+    names = [valid_names] if isinstance(valid_names, str) else as_list("valid_names", valid_names)
     if len(names) > len(sets):
         raise ParameterError.because(
             "valid_names do not fit valid_sets",
             got=names,
             expected=f"at most {len(sets)}, one per data set",
         )
+    for i, name in enumerate(names):
+        if not isinstance(name, str):
+            raise ParameterTypeError.because(f"valid_names[{i}] must be a string", got=name)
     has_train = False
     for i, data in enumerate(sets):
         if data is booster.train_set:
@@ -233,7 +231,7 @@ def _sort_callbacks(
     callbacks: Sequence[Callback] | None, params: Params
 ) -> tuple[list[Callback], list[Callback]]:
     """Callbacks before and after a round, each by their `order`."""
-    found = list({id(callback): callback for callback in _list("callbacks", callbacks)}.values())
+    found = list({id(callback): callback for callback in as_list("callbacks", callbacks)}.values())
     for callback in found:
         if not callable(callback):
             raise ParameterTypeError.because("a callback must be a function", got=callback)

@@ -497,6 +497,7 @@ def main() -> None:
     # So are pages, where there is a limit of memory.
     Budget.holds_table = lambda self, *_: self.cap == 0  # type: ignore[method-assign]
     Budget.holds_validation = Budget.holds_table  # type: ignore[method-assign]
+    Budget.loaded_bytes = lambda *_: 0  # type: ignore[method-assign]
     Budget.page_rows = lambda *_: 100  # type: ignore[method-assign]
     faults = KINDS_OF_FAULTS[args.faults]()
     until = sys.maxsize if args.faults == "interrupts" else args.until

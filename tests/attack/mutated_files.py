@@ -454,7 +454,11 @@ class _UsePages:
     def _train(self) -> None:
         cache = str(self._table.with_name("pages"))
         params = {**SMALL, "max_memory": "1GB", "cache_dir": cache, "cat_target_statistics": "off"}
-        chosen = {"holds_table": lambda *_: False, "page_rows": lambda *_: 25}
+        chosen = {
+            "holds_table": lambda *_: False,
+            "page_rows": lambda *_: 25,
+            "loaded_bytes": lambda *_: 0,
+        }
         with patch.multiple(Budget, **chosen):
             gs.train(params, Dataset(self._table, label="y", params=params), 2)
 

@@ -6,6 +6,7 @@ import warnings
 from typing import Any
 
 import numpy as np
+import pytest
 from attack.conftest import Tally
 from attack.scale import share
 
@@ -13,6 +14,7 @@ from gossamer import Booster, Dataset, GossamerError, train
 
 Rng = np.random.Generator
 N = 60
+N_PARTS = share(1, 10)  # that run side by side
 LARGEST = np.finfo(np.float64).max
 FLOATS = np.array(
     [
@@ -86,8 +88,9 @@ def use(seed: int) -> None:
     assert text == booster.model_to_string(), "another model with two threads"
 
 
-def test_extreme_numbers(tally: Tally) -> None:
-    for seed in range(share(60, 1_000)):
+@pytest.mark.parametrize("part", range(N_PARTS))
+def test_extreme_numbers(part: int, tally: Tally) -> None:
+    for seed in range(part, share(60, 1_000), N_PARTS):
         with tally.run(f"use({seed})"), warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore")
             try:

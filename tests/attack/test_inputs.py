@@ -15,6 +15,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
+import pytest
 import scipy.sparse
 from attack.conftest import Tally
 from attack.scale import share
@@ -24,6 +25,7 @@ from gossamer import Booster, Dataset, GossamerError, train
 Rng = np.random.Generator
 SMALL = {"num_leaves": 4, "verbosity": -1, "num_threads": 1, "min_data_in_leaf": 1}
 N = 30
+N_PARTS = share(1, 10)  # that run side by side
 
 
 class Hostile:
@@ -315,9 +317,10 @@ def describe(seed: int) -> str:
     return f"use(np.random.default_rng({seed}), model)"
 
 
-def test_malformed_inputs(tally: Tally) -> None:
+@pytest.mark.parametrize("part", range(N_PARTS))
+def test_malformed_inputs(part: int, tally: Tally) -> None:
     model = train(SMALL, Dataset(np.random.default_rng(0).normal(size=(N, 3)), np.arange(N)), 3)
-    for seed in range(share(200, 2_500)):
+    for seed in range(part, share(200, 2_500), N_PARTS):
         with tally.run(describe(seed)), warnings.catch_warnings():
             warnings.simplefilter("ignore")
             try:

@@ -61,6 +61,7 @@ def calls() -> dict[str, Callable[[], Any]]:
 
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(Budget, "holds_table", lambda *_: False)
+            patch.setattr(Budget, "loaded_bytes", lambda *_: 0)
             patch.setattr("gossamer.model.training.prepared.place_rows", place)
             train({**PARAMS, "max_memory": "1GB"}, Dataset(ROWS, LABEL), 2)
 

@@ -6,6 +6,7 @@ import math
 import os
 import warnings
 from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from gossamer import Dataset, GossamerError, train
 from gossamer.params import CANONICAL, TABLE
 
 RNG = np.random.default_rng(0)
+N_PARTS = share(1, 16)  # that run side by side
 ROWS = RNG.normal(size=(60, 3))
 LABELS = {
     "regression": ROWS[:, 0] + 0.1 * RNG.normal(size=60),
@@ -110,9 +112,12 @@ def describe(params: dict[str, Any]) -> str:
     return ", ".join(texts)
 
 
-def test_odd_values(tally: Tally, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("part", range(N_PARTS))
+def test_odd_values(
+    part: int, tally: Tally, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
-    for params, objective in draw(share(500, 14_200)):
+    for params, objective in islice(draw(share(500, 14_200)), part, None, N_PARTS):
         if takes_too_much(params):
             continue
         with tally.run(f"{objective}: {describe(params)}"), warnings.catch_warnings():

@@ -104,6 +104,7 @@ def check_pages(training: Training, text: str, monkeypatch: pytest.MonkeyPatch) 
     limited = replace(training, params={**training.params, "max_memory": "1GB"})
     with monkeypatch.context() as patch:
         patch.setattr(Budget, "holds_table", lambda *_: False)
+        patch.setattr(Budget, "loaded_bytes", lambda *_: 0)
         patch.setattr(Budget, "page_rows", lambda *_: len(training.table) // n_pages + 1)
         patch.setattr("gossamer.model.training.prepared.place_rows", place)
         data = limited.data()

@@ -97,6 +97,13 @@ def test_wrong_config(run: Any, flights: Path, name: str, text: str, what: str) 
     assert what in result.stderr
 
 
+@pytest.mark.parametrize("files", ["7", "['flights.csv', 7]"])
+def test_data_that_is_not_a_name(run: Any, flights: Path, files: str) -> None:
+    Path("a.toml").write_text(f"data = {files}\ntarget = 'minutes'")
+    result = run("train", "--config", "a.toml", code=2)
+    assert "data cannot be used: got 7, expected names of files" in result.stderr
+
+
 def test_no_text(run: Any, flights: Path) -> None:
     Path("a.conf").write_bytes(b"\xff\xfe\x00")
     result = run("train", "flights.csv", "--config", "a.conf", code=2)

@@ -9,7 +9,9 @@ import numpy as np
 import pytest
 
 from gossamer import Booster, Dataset, GossamerClassifier, early_stopping, record_evaluation, train
-from gossamer.cuda import driver, supported
+from gossamer.cuda import driver, supported, trainer
+from gossamer.cuda.grower import DeviceGrower
+from gossamer.cuda.table import DeviceTable
 from gossamer.errors import DeviceError, NotSupportedError
 from gossamer.model.files import model_file
 
@@ -190,7 +192,12 @@ def test_drawn_columns_may_change_during_a_training(device: Any) -> None:
     assert models[0] == models[1]
 
 
-def test_metrics_and_early_stopping_see_the_same_scores(device: Any) -> None:
+@pytest.mark.parametrize("least_rows", [1, 50_000])
+def test_metrics_and_early_stopping_see_the_same_scores(
+    least_rows: int, device: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The scores of validation data are on the device, if they have many rows."""
+    monkeypatch.setattr(trainer, "_LEAST_ROWS", least_rows)
     results = {}
     for device_type in ("cpu", "cuda"):
         data = Dataset(TABLE[:400], BINARY[:400])
@@ -208,6 +215,42 @@ def test_metrics_and_early_stopping_see_the_same_scores(device: Any) -> None:
     assert results["cpu"]["best"] < 12
 
 
+def test_scores_of_validation_data_on_the_device_follow_changes(
+    device: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(trainer, "_LEAST_ROWS", 1)
+
+    def run(device_type: str) -> list[Any]:
+        data = Dataset(TABLE[:400], CLASSES[:400])
+        params = {**SMALL, "objective": "multiclass", "num_class": 3, "device_type": device_type}
+        booster = Booster(params, data)
+        booster.update()
+        valid = Dataset(TABLE[400:], CLASSES[400:], reference=data)
+        booster.add_valid(valid, "valid")
+        seen = []
+        for change in (booster.update, booster.update, booster.rollback_one_iter, booster.update):
+            change()
+            seen.append(booster.eval_valid())
+        return seen
+
+    assert run("cuda") == run("cpu")
+
+
+def test_validation_data_that_does_not_fit_the_device_is_scored_on_the_host(
+    device: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(trainer, "_LEAST_ROWS", 1)
+    monkeypatch.setattr(DeviceTable, "bytes_per_row", lambda bins: 2**50)
+    monkeypatch.setattr(supported, "bytes_needed", lambda *args: 0)
+    data = Dataset(TABLE[:400], SIGNAL[:400])
+    valid = Dataset(TABLE[400:], SIGNAL[400:], reference=data)
+    seen: dict[str, Any] = {}
+    params = {**SMALL, "device_type": "cuda"}
+    booster = train(params, data, 3, valid_sets=[valid], callbacks=[record_evaluation(seen)])
+    wanted = np.mean((booster.predict(TABLE[400:]) - SIGNAL[400:].astype(np.float32)) ** 2)
+    assert seen["valid_0"]["l2"][-1] == pytest.approx(wanted)
+
+
 def test_training_goes_on_after_changes_by_hand(device: Any) -> None:
     models = []
     for device_type in ("cpu", "cuda"):
@@ -223,6 +266,53 @@ def test_training_goes_on_after_changes_by_hand(device: Any) -> None:
         booster.update(fobj=lambda scores, data: (scores - data.get_label(), np.ones(N_ROWS)))
         models.append(model_file.to_bytes(booster.model))
     assert models[0] == models[1]
+
+
+@pytest.mark.parametrize("objective", ["binary", "multiclass"])
+def test_trees_that_start_ahead_are_dropped_when_something_changes(
+    objective: str, device: Any
+) -> None:
+    """The device starts the next tree before the host asks for it."""
+    n_class = 3 if objective == "multiclass" else 1
+    label = CLASSES if n_class > 1 else BINARY
+    params = {**SMALL, "objective": objective, "num_class": n_class}
+
+    def run(device_type: str) -> bytes:
+        data = Dataset(TABLE, label, free_raw_data=False)
+        booster = Booster({**params, "device_type": device_type}, data)
+        booster.update()
+        booster.update()
+        booster.reset_parameter({"learning_rate": 0.3})
+        booster.update()
+        booster.rollback_one_iter()
+        booster.reset_parameter({"lambda_l2": 2.0})
+        booster.update()
+        booster.eval_train()
+        booster.update()
+        data.set_label(label[::-1].copy())
+        booster.update()
+        booster.reset_parameter({"num_leaves": 9})
+        booster.update()
+        return model_file.to_bytes(booster.model)
+
+    assert run("cuda") == run("cpu")
+
+
+def test_the_device_adds_trees_to_scores_by_itself(
+    device: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Gains that are equal, and paths on which gains rise, do not need the host either."""
+    monkeypatch.setattr(DeviceGrower, "add_scores", None)  # what the host would call
+    table = RNG.integers(0, 3, (N_ROWS, 4)).astype(np.float64)
+    table[:, 3] = table[:, 0]
+    label = (table[:, 0] == table[:, 1]) * 3.0 + (table[:, 1] == table[:, 2])
+    for n_leaves in (2, 5, 9, 31):
+        params = {"num_leaves": n_leaves, "min_data_in_leaf": 1, "verbosity": -1}
+        same = [
+            train({**params, "device_type": kind}, Dataset(table, label), 6).predict(table)
+            for kind in ("cpu", "cuda")
+        ]
+        assert np.array_equal(*same)
 
 
 def test_a_model_is_continued(device: Any) -> None:

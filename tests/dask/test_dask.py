@@ -31,6 +31,7 @@ from gossamer.dask import (
     WorkerError,
     predict,
     train,
+    workers,
 )
 
 N = 20_000
@@ -239,6 +240,41 @@ def test_what_cannot_be_used_is_refused(client: Client) -> None:
         train(client, PARAMS, gossamer.Dataset(TABLE, label=LABEL), 1)  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        *({"params": -1}, {"params": np.zeros(3)}, {"valid_sets": -1}, {"valid_sets": "x"}),
+        *({"callbacks": -1}, {"callbacks": np.zeros(3)}, {"client": "x"}, {"data": -1}),
+        *({"max_restarts": "x"}, {"num_boost_round": "x"}),
+    ],
+    ids=lambda wrong: "-".join(wrong),
+)
+def test_odd_arguments(client: Client, wrong: dict[str, Any]) -> None:
+    data = DaskDataset(chunked(TABLE[:60], (60,)), label=chunked(LABEL[:60], (60,)))
+    good = {"client": client, "params": PARAMS, "data": data, "num_boost_round": 1}
+    with pytest.raises(gossamer.GossamerError):
+        train(**{**good, **wrong})
+
+
+@pytest.mark.parametrize("model", [None, -1, "x", np.zeros(3)])
+def test_predictions_need_a_model(model: object) -> None:
+    with pytest.raises(gossamer.GossamerError, match="model cannot be used"):
+        predict(model, chunked(TABLE, (N,)))
+
+
+def test_predictions_need_rows(client: Client) -> None:
+    with pytest.raises(gossamer.GossamerError):
+        predict(one_machine(), chunked(LABEL, (N,)))
+
+
+def test_partitions_that_are_not_tables(client: Client) -> None:
+    text = da.from_delayed(delayed(str)("x"), (60, 4), float)
+    with pytest.raises(gossamer.GossamerError, match="a partition is not a table"):
+        train(client, PARAMS, DaskDataset(text, label=chunked(LABEL[:60], (60,))), 1)
+    with pytest.raises(gossamer.GossamerError, match="a partition is not a table"):
+        predict(one_machine(), text).compute()
+
+
 def test_the_client_sees_rounds_and_traffic(client: Client) -> None:
     sizes = (9_000, 11_000)
     data = DaskDataset(chunked(TABLE, sizes), label=chunked(LABEL, sizes))
@@ -324,3 +360,33 @@ def test_training_goes_on_without_a_worker_that_left() -> None:
         with pytest.warns(UserWarning, match=r"is lost: .*Training continues without it"):
             model = train(client, PARAMS, data, 4, callbacks=[CloseWorker(leaves)], time_out=30.0)
     assert model.model_to_string() == expected
+
+
+def test_parts_of_a_training_that_never_begins_are_forgotten(
+    client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(workers, "_LOOK", 0.05)
+    future = client.submit(workers.hold_parts, "never", 0, [{"data": TABLE}], [], pure=False)
+    future.result()
+    assert ("never", 0) in workers._held
+    del future  # as if the client had gone
+    deadline = time.monotonic() + 20
+    while ("never", 0) in workers._held or ("never", 0) in workers._arrivals:
+        assert time.monotonic() < deadline, "the parts are still in memory"
+        time.sleep(0.05)
+
+
+def test_strangers_are_turned_away(client: Client) -> None:
+    """A worker that knows nothing of a training closes the connection at once."""
+
+    async def call(dask_worker: Any = None) -> str:
+        try:
+            await workers._call(dask_worker, dask_worker.address, ("unknown", 1), 0, 20.0)
+        except OSError as error:
+            return str(error)
+        return "connected"
+
+    data = DaskDataset(chunked(TABLE, (N,)), label=chunked(LABEL, (N,)))
+    train(client, PARAMS, data, 1)  # the workers now know the operation
+    trained = next(iter(client.run(call).values()))
+    assert "it does not work on this training" in trained

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -23,7 +24,7 @@ from dask.delayed import delayed
 from distributed import Client, LocalCluster, Status
 
 import gossamer
-from gossamer.dask import DaskDataset, WorkerError, run, train
+from gossamer.dask import DaskDataset, WorkerError, run, train, workers
 
 N = 17_000
 RNG = np.random.default_rng(0)
@@ -356,3 +357,31 @@ def test_a_worker_that_is_paused_while_it_trains_goes_on(threads: Client, tmp_pa
     model = train(threads, PARAMS, dataset(), ROUNDS, callbacks=[Pause(tmp_path, 2)], time_out=6.0)
     thread.join()
     assert model.model_to_string() == expected.model_to_string()
+
+
+async def cut_connections(dask_worker: Any = None) -> None:
+    """Cut this worker off from the others of its training."""
+    for group in list(workers.groups.values()):
+        if group.names[group.rank] == dask_worker.address:
+            for connection in list(group.connections.values()):
+                connection.shutdown(socket.SHUT_RDWR)
+
+
+def test_workers_whose_connection_is_cut_train_on(threads: Client, tmp_path: Path) -> None:
+    expected = gossamer.train(PARAMS, gossamer.Dataset(TABLE, label=LABEL), ROUNDS)
+    addresses = sorted(threads.nthreads())
+
+    def interfere() -> None:
+        wait_for(lambda: list(tmp_path.glob("round-2-*")))
+        threads.run(cut_connections, workers=addresses[1:])
+        (tmp_path / "go").touch()
+
+    thread = threading.Thread(target=interfere)
+    thread.start()
+    with pytest.warns(UserWarning, match="Training goes on from the finished rounds"):
+        model = train(
+            threads, PARAMS, dataset(), ROUNDS, callbacks=[Pause(tmp_path, 2)], time_out=TIME_OUT
+        )
+    thread.join()
+    assert model.model_to_string() == expected.model_to_string()
+    assert sorted(threads.nthreads()) == addresses  # both are well, and stay

@@ -145,15 +145,32 @@ def test_raw_data() -> None:
     gone = make(TABLE, free_raw_data=False).add_features_from(make(ONE_HOT))
     with pytest.raises(DataError, match="freed"):
         gone.get_data()
-    pandas = pytest.importorskip("pandas")
-    with pytest.warns(UserWarning, match="cannot be put side by side"):
-        make(TABLE, free_raw_data=False).add_features_from(
-            make(pandas.DataFrame(ONE_HOT), free_raw_data=False)
-        )
     sparse = pytest.importorskip("scipy.sparse")
     both = make(sparse.csr_matrix(ONE_HOT), free_raw_data=False)
     both.add_features_from(make(sparse.csc_matrix(SPARSE), free_raw_data=False))
     np.testing.assert_array_equal(both.get_data().toarray(), np.hstack([ONE_HOT, SPARSE]))
+
+
+def test_raw_data_of_two_kinds() -> None:
+    """It becomes what the first is, and other bins can be made from it."""
+    pandas, sparse = pytest.importorskip("pandas"), pytest.importorskip("scipy.sparse")
+    kinds = (np.asarray, sparse.csr_matrix, pandas.DataFrame)
+    expected = train(
+        PARAMS | {"max_bin": 15}, Dataset(np.hstack([SPARSE, ONE_HOT]), LABEL), 3
+    ).predict(np.hstack([SPARSE, ONE_HOT]))
+    for first in kinds:
+        for second in kinds:
+            left = make(first(SPARSE), free_raw_data=False, feature_name=list("abcdef"))
+            names = [f"x{i}" for i in range(ONE_HOT.shape[1])]
+            left.add_features_from(make(second(ONE_HOT), free_raw_data=False, feature_name=names))
+            raw = left.get_data()
+            assert type(raw) is type(first(SPARSE))
+            assert raw.shape == (N_ROWS, 6 + ONE_HOT.shape[1])
+            model = train(PARAMS | {"max_bin": 15}, left, 3)
+            np.testing.assert_array_equal(model.predict(np.hstack([SPARSE, ONE_HOT])), expected)
+    text = make(pandas.DataFrame({"t": ["a", "b"] * (N_ROWS // 2)}), free_raw_data=False)
+    with pytest.warns(UserWarning, match="cannot be put side by side"):
+        make(TABLE, free_raw_data=False).add_features_from(text)
 
 
 def test_files_and_subsets() -> None:

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import http.client
 import json
+import socket
+import struct
 import threading
+import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -171,3 +174,30 @@ def test_the_command_reads_a_file(served: dict[str, Any], tmp_path: Any, capsys:
         assert words in capsys.readouterr().err
     assert main(["playground", "--target", "delayed"]) == 2
     assert "which file?" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("length", ["9" * 5000, "-1", "1e3", "", "٣" * 30])
+def test_lengths_that_are_none(server: PlaygroundServer, length: str) -> None:
+    """Python refuses to read numbers of more than 4,300 digits."""
+    host = f"127.0.0.1:{server.server_port}"
+    lines = f"POST /{server.token}/answer HTTP/1.1\r\nHost: {host}\r\nContent-Length: {length}"
+    with socket.create_connection(("127.0.0.1", server.server_port), timeout=60) as connection:
+        connection.sendall(f"{lines}\r\n\r\n{{}}".encode())
+        assert b" 413 " in connection.recv(100)
+
+
+def test_browsers_that_leave_are_not_mentioned(
+    server: PlaygroundServer, capfd: pytest.CaptureFixture[str]
+) -> None:
+    host = f"127.0.0.1:{server.server_port}"
+    body = b'{"rounds": 300, "num_leaves": 63}'
+    lines = f"POST /{server.token}/answer HTTP/1.1\r\nHost: {host}\r\nContent-Length: {len(body)}"
+    for _ in range(3):
+        connection = socket.create_connection(("127.0.0.1", server.server_port), timeout=60)
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        connection.sendall(f"{lines}\r\n\r\n".encode() + body)
+        time.sleep(0.05)
+        connection.close()  # the next write to it fails
+    assert ask(server, "POST", f"/{server.token}/answer", body)[0] == 200  # the others are done
+    time.sleep(0.1)
+    assert capfd.readouterr().err == ""

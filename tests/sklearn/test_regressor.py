@@ -231,3 +231,25 @@ def test_one_row_keeps_its_checks(number_rows: Any) -> None:
     named = GossamerRegressor(n_estimators=3).fit(pd.DataFrame(x, columns=list("abcd")), y)
     with pytest.warns(UserWarning, match="feature names"):
         named.predict(x[:1])
+
+
+def test_columns_are_taken_by_name() -> None:
+    """In one way by boosters and estimators: any order, but no other names."""
+    pandas = pytest.importorskip("pandas")
+    polars = pytest.importorskip("polars")
+    x = np.random.default_rng(3).normal(size=(100, 3))
+    for library in (pandas, polars):
+        frame = library.DataFrame({name: x[:, i] for i, name in enumerate("abc")})
+        other = frame[["c", "a", "b"]]
+        model = GossamerRegressor(n_estimators=3).fit(frame, x[:, 0])
+        for found in (model.predict(other), model.booster_.predict(other)):
+            np.testing.assert_array_equal(found, model.predict(frame))
+        scores = GossamerRegressor(n_estimators=3).fit(frame, x[:, 0], eval_set=[(other, x[:, 0])])
+        assert scores.evals_result_["valid_0"]["l2"][-1] < np.var(x[:, 0])
+        with pytest.raises(ValueError, match="order"):
+            model.predict(other, validate_features=True)
+        assert not np.array_equal(model.predict(other, validate_features=False), found)
+        renamed = library.DataFrame({name: x[:, i] for i, name in enumerate("abz")})
+        for predict in (model.predict, model.booster_.predict):
+            with pytest.raises(ValueError, match="z"):
+                predict(renamed)

@@ -9,6 +9,7 @@ from numbers import Integral, Real
 from pathlib import Path
 from typing import ClassVar, Final
 
+from gossamer.arguments import as_path, check_flags
 from gossamer.callbacks.env import CallbackEnv, is_cv
 from gossamer.errors import NotSupportedError, ParameterError
 from gossamer.files import remove_stale
@@ -77,6 +78,7 @@ class Checkpoint:
         self._run = None
 
 
+@check_flags
 def checkpoint(
     path: str | os.PathLike[str],
     every_rounds: int | None = None,
@@ -124,7 +126,7 @@ def checkpoint(
         )
     if every_rounds is None and every_seconds is None:
         every_seconds = _SECONDS
-    return Checkpoint(Path(path), every_rounds, every_seconds, bool(resume))
+    return Checkpoint(as_path(path), every_rounds, every_seconds, bool(resume))
 
 
 def _is_a(value: object, kind: type) -> bool:

@@ -17,11 +17,11 @@ class _ResetParameter:
     order: ClassVar[int] = 10
     before_iteration: ClassVar[bool] = True
 
-    schedules: dict[str, Schedule]
+    kwargs: dict[str, Schedule]
 
     def __call__(self, env: CallbackEnv) -> None:
         values = {
-            name: self._value(name, env) for name in self.schedules if self._has_begun(name, env)
+            name: self._value(name, env) for name in self.kwargs if self._has_begun(name, env)
         }
         changed = {name: v for name, v in values.items() if v != env.params.get(name)}
         if changed:
@@ -31,12 +31,12 @@ class _ResetParameter:
 
     def _has_begun(self, name: str, env: CallbackEnv) -> bool:
         """Whether a schedule says something about this round; one by rounds may start later."""
-        schedule = self.schedules[name]
+        schedule = self.kwargs[name]
         n_done = env.iteration - env.begin_iteration
         return not isinstance(schedule, dict) or any(first <= n_done for first in schedule)
 
     def _value(self, name: str, env: CallbackEnv) -> Any:
-        schedule = self.schedules[name]
+        schedule = self.kwargs[name]
         n_done = env.iteration - env.begin_iteration
         if callable(schedule):
             return schedule(n_done)

@@ -210,4 +210,6 @@ def early_stopping(
             got=min_delta,
             expected="a number >= 0, or a list of one per metric",
         )
-    return _EarlyStopping(stopping_rounds, first_metric_only, verbose, min_deltas)
+    return _EarlyStopping(
+        stopping_rounds, first_metric_only, verbose, min_deltas, enabled=stopping_rounds > 0
+    )

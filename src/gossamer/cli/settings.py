@@ -139,7 +139,7 @@ def _use(
         pass
     elif option == "data":
         if "data" not in is_given:
-            options["data"] = _items(value)
+            options["data"] = _files(name, value)
     elif option in known and option != "arguments":
         if option not in is_given:
             options[option] = _cast(ctx, known[option], value, name)
@@ -226,6 +226,16 @@ def _items(value: Any) -> list[Any]:
     if isinstance(value, str):
         return [item.strip() for item in value.split(",") if item.strip()]
     return list(value) if isinstance(value, (list, tuple)) else [value]
+
+
+def _files(name: str, value: Any) -> list[str]:
+    found = _items(value)
+    for item in found:
+        if not isinstance(item, str):
+            raise ParameterError.because(
+                f"{name} cannot be used", got=item, expected="names of files"
+            )
+    return found
 
 
 def _cast(ctx: click.Context, option: click.Parameter, value: Any, name: str) -> Any:

@@ -5,21 +5,21 @@ They are read where they are, through `__cuda_array_interface__` or DLPack.
 
 from __future__ import annotations
 
-import ctypes
 import sys
 from dataclasses import dataclass
-from typing import Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
-from gossamer.cuda import driver
-from gossamer.cuda.device import Buffer, Device
-from gossamer.cuda.predict_records import MATRIX, VALUE_KINDS
 from gossamer.errors import DataError, DataTypeError
 
+if (
+    TYPE_CHECKING
+):  # every import of the package imports this file: what only a GPU needs comes later
+    from gossamer.cuda.device import Buffer, Device
+
 _CUDA: Final = (2, 13)  # of DLDeviceType: memory of a GPU, and memory that it shares with the host
-_DLPACK_KINDS: Final = {0: "i", 1: "u", 2: "f", 6: "b"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,6 +52,8 @@ class DeviceArray:
             DataError: If it does not have two dimensions.
             DataTypeError: If its elements are not numbers.
         """
+        from gossamer.cuda.predict_records import MATRIX, VALUE_KINDS
+
         if len(self.shape) != 2:
             raise DataError.because(
                 "an array on the GPU must have rows and columns",
@@ -163,12 +165,16 @@ def find_device_array(data: Any) -> DeviceArray | None:
         return _from_interface(interface, data)
     device = getattr(data, "__dlpack_device__", None)
     if callable(device) and int(device()[0]) in _CUDA:
-        return _from_dlpack(data)
+        from gossamer.cuda.dlpack import from_dlpack
+
+        return from_dlpack(data)
     return None
 
 
 def open_device_of(array: DeviceArray) -> Device:
     """Return the GPU that an array is on."""
+    from gossamer.cuda import driver
+
     return driver.open_device(driver.number_of_gpu(array.address))
 
 
@@ -197,49 +203,3 @@ def _from_interface(interface: dict[str, Any], owner: Any) -> DeviceArray:
         raise DataError.because("elements of an array on the GPU overlap", got=tuple(strides))
     steps = tuple(int(step) // dtype.itemsize for step in strides)
     return DeviceArray(int(interface["data"][0]), shape, steps, dtype, owner)
-
-
-class _DlTensor(ctypes.Structure):
-    _fields_ = [
-        ("data", ctypes.c_void_p),
-        ("device_type", ctypes.c_int32),
-        ("device_id", ctypes.c_int32),
-        ("ndim", ctypes.c_int32),
-        ("code", ctypes.c_uint8),
-        ("bits", ctypes.c_uint8),
-        ("lanes", ctypes.c_uint16),
-        ("shape", ctypes.POINTER(ctypes.c_int64)),
-        ("strides", ctypes.POINTER(ctypes.c_int64)),
-        ("byte_offset", ctypes.c_uint64),
-    ]
-
-
-def _from_dlpack(data: Any) -> DeviceArray:
-    """Read what a capsule of DLPack describes; the capsule itself keeps the memory."""
-    capsule = data.__dlpack__()
-    get = ctypes.pythonapi.PyCapsule_GetPointer
-    get.restype, get.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
-    tensor = _DlTensor.from_address(cast(int, get(capsule, b"dltensor")))
-    kind = _DLPACK_KINDS.get(tensor.code)
-    if kind is None or tensor.lanes != 1:
-        raise DataTypeError.because(
-            "this type of DLPack cannot be read",
-            got=f"code {tensor.code}, {tensor.bits} bits, {tensor.lanes} lanes",
-            expected="floats, integers or booleans",
-        )
-    shape = tuple(tensor.shape[i] for i in range(tensor.ndim))
-    if tensor.strides:
-        steps = tuple(tensor.strides[i] for i in range(tensor.ndim))
-    else:
-        steps = tuple(int(np.prod(shape[i + 1 :])) for i in range(tensor.ndim))
-    address = int(tensor.data or 0) + tensor.byte_offset
-    return DeviceArray(
-        address, shape, steps, np.dtype(f"{kind}{tensor.bits // 8}"), _Kept(data, capsule)
-    )
-
-
-class _Kept:
-    """An array and the capsule through which its memory is seen."""
-
-    def __init__(self, data: Any, capsule: Any) -> None:
-        self.data, self.capsule = data, capsule

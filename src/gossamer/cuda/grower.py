@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import deque
+from collections.abc import Callable, Sequence
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -18,6 +19,7 @@ from gossamer.cuda.records import (
     SCORE_ARGS,
     STATE,
     TASK,
+    TREE_NODE,
     as_bytes,
 )
 from gossamer.cuda.table import BUILD_THREADS, DeviceTable
@@ -28,9 +30,10 @@ _SEARCH_THREADS: Final = 128
 _CHOOSE_BYTES: Final = 8192
 _KNOWN_BYTES: Final = 24
 _WAITING_BYTES: Final = 24
-# Batches of a tree that are launched together; more follow where they are not enough.
+# Batches of the first tree; more follow where they are not enough. Some are recorded together.
 _FIRST_BATCHES: Final = 24
-_MORE_BATCHES: Final = 4
+_BATCHES_AT_ONCE: Final = 2
+_TREES_BEFORE: Final = 8  # that tell how many batches the next one needs
 _MOST_RECORDED: Final = 32
 # Trees of more leaves get fewer nodes that they will not use: shared memory is short.
 _MANY_NODES: Final = 8000
@@ -38,6 +41,8 @@ _CATEGORY_BYTES: Final = 48  # of a bin, in the memory of a search
 _MOST_CATEGORY_BYTES: Final = 2**30
 # Bytes of a tree that is copied to shared memory when it is added to scores.
 _MOST_SHARED_NODES: Final = 24 * 1024
+# Shared memory of kernels that find the statistics of gradients.
+STATISTICS_BYTES: Final = 2048 + 16
 # Shared memory of a multiprocessor, and the most blocks that build histograms there at once.
 _SHARED_OF_PROCESSOR: Final = 227 * 1024
 _BLOCKS_OF_PROCESSOR: Final = 2
@@ -135,14 +140,17 @@ class DeviceGrower:
             "bests": BEST.itemsize * 2 * max_jobs * table.n_features,
             "category_sets": 4 * words * self._max_nodes,
             "histograms": 8 * slot_words * (self._max_nodes // 2 + 1),
+            "tree_nodes": TREE_NODE.itemsize * n_leaves,
+            "tree_values": 8 * self._max_nodes,
             "allowed": table.n_features,
             "category_scratch": scratch * warps * self._search_blocks,
         }
         self._buffers = {name: Buffer(device, size) for name, size in sizes.items()}
         for name, buffer in self._buffers.items():
             args[name] = buffer.address
-        self._lists = [Buffer(device, 4 * n_rows) for _ in "ab"]
-        args["row_lists"] = [buffer.address for buffer in self._lists]
+        # The rows of nodes. Before a tree has nodes, gradients and hessians may be here.
+        self.lists = [Buffer(device, 4 * n_rows) for _ in "ab"]
+        args["row_lists"] = [buffer.address for buffer in self.lists]
         args["slot_words"] = slot_words
         args["max_nodes"] = self._max_nodes
         args["build_blocks"] = self._build_blocks
@@ -156,10 +164,12 @@ class DeviceGrower:
         self._limits: _native.FeatureLimits | None = None
         self._directions: list[int] = []
         self._recorded: dict[bytes, Any] = {}
+        self._started: bytes | None = None  # what the tree that was started last is grown from
         self._is_wide: dict[int, bool] = {}  # by output: the cells of its last tree
-        self._n_batches = _FIRST_BATCHES
+        self._last_batches = deque([_FIRST_BATCHES], maxlen=_TREES_BEFORE)
         self._n_expected = self._max_nodes  # nodes of the next tree
         self.n_batches = 0  # of all trees
+        self.state = self._buffers["state"].address  # of the tree
 
     @property
     def _grid(self) -> int:
@@ -232,8 +242,8 @@ class DeviceGrower:
         if values.nbytes:
             self._buffers[name].write(values)
 
-    def _kernels(self, n_batches: int) -> list[Launch]:
-        """Return the kernels of a tree, or of more batches of it (`n_batches` below 0)."""
+    def _kernels(self, *, has_statistics: bool = False) -> tuple[list[Launch], list[Launch]]:
+        """Return the kernels that start a tree, and those of a batch of nodes."""
         args, grid = self._args, self._grid
         rules = args["given_rules"]
         limits = [rules[name] > 0 for name in ("lambda_l1", "max_delta_step", "path_smooth")]
@@ -251,8 +261,9 @@ class DeviceGrower:
             build.append(Launch(name, self._build_blocks, BUILD_THREADS, args, shared))
         if int(args["n_lanes16"]):
             build.append(Launch("histograms_two_bytes", grid, 256, args))
+        statistics = Launch("statistics", grid, 256, args, STATISTICS_BYTES)
         start = [
-            Launch("statistics", grid, 256, args, 2048 + 16),
+            *([] if has_statistics else [statistics]),
             Launch("layout", 1, 256, args, 4096),
             Launch("quantise", grid, 256, args, 512),
             Launch("start", 1, 32, args),
@@ -266,7 +277,7 @@ class DeviceGrower:
             *build,
             *find,
         ]
-        return (start if n_batches > 0 else []) + batch * abs(n_batches)
+        return start, batch
 
     def _use_width(self, is_wide: bool) -> None:
         """Let the next tree have wide cells or narrow ones; the device says if it needs others."""
@@ -276,14 +287,36 @@ class DeviceGrower:
             self._args["row_values"] = self._buffers["row_values"].address
         self._args["wide"] = is_wide
 
-    def _launch(self, n_batches: int, before: Sequence[Launch] = ()) -> None:
-        key = as_bytes(self._args).tobytes() + n_batches.to_bytes(4, "little", signed=True)
-        key += b"".join(as_bytes(launch.args).tobytes() for launch in before)
-        if key not in self._recorded:
+    def _replay(self, what: bytes, launches: Callable[[], Sequence[Launch]]) -> None:
+        """Launch kernels together; those of `what` are recorded once."""
+        if what not in self._recorded:
             if len(self._recorded) >= _MOST_RECORDED:  # settings that change from tree to tree
                 self._recorded.clear()
-            self._recorded[key] = self._device.record([*before, *self._kernels(n_batches)])
-        self._device.replay(self._recorded[key])
+            self._recorded[what] = self._device.record(launches())
+        self._device.replay(self._recorded[what])
+
+    def _key(self, before: Sequence[Launch] = ()) -> bytes:
+        return b"".join(
+            as_bytes(args).tobytes() for args in (self._args, *[b.args for b in before])
+        )
+
+    def _start(self, before: Sequence[Launch] = ()) -> None:
+        """Launch the kernels of a tree, with as many batches as it will probably need."""
+
+        def kernels() -> list[Launch]:
+            finds = any(b.shared_bytes == STATISTICS_BYTES for b in before)
+            start, batch = self._kernels(has_statistics=finds)
+            return [*before, *start, *batch * _BATCHES_AT_ONCE]
+
+        self._replay(b"start" + self._key(before), kernels)
+        # As many as the last trees needed, and one that finds the tree complete.
+        self._add_batches(max(self._last_batches) // _BATCHES_AT_ONCE)
+
+    def _add_batches(self, n_times: int) -> None:
+        """Launch more batches of the tree."""
+        key = b"batch" + self._key()
+        for _ in range(n_times):
+            self._replay(key, lambda: self._kernels()[1] * _BATCHES_AT_ONCE)
 
     def use_rows(self, rows: npt.NDArray[np.uint32] | None) -> None:
         """Grow the next trees on some rows; None: on all."""
@@ -305,6 +338,7 @@ class DeviceGrower:
         task["output"] = output
         task["is_sampled"] = rows is not None
         task["n_allowed"] = self._table.n_searched
+        task["learning_rate"] = settings.learning_rate
         self._args["allowed"] = 0
         if settings.fraction_by_tree < 1:
             features = _native.tree_features(settings, self._table.n_features)
@@ -324,25 +358,67 @@ class DeviceGrower:
         settings: Sequence[_native.GrowParams],
         before: Sequence[Launch] = (),
         refit: Refit | None = None,
+        score: int | None = None,
     ) -> list[_native.Tree]:
         """Grow a tree for each output from gradients that are on the device.
+
+        The next tree starts on the device while the host finishes one: the tree of the next output,
+        or, if there are kernels that compute gradients, that of the next round.
 
         Args:
             gradient: The gradients.
             hessian: The hessians; None: all are 1.
             settings: Of the tree of each output.
-            before: Kernels that come first.
+            before: Kernels that compute the gradients; none: they come from the host.
             refit: What leaf values are found from; None: they are Newton's steps.
+            score: Address of the scores that trees are added to, output by output; None: the host
+                adds them.
         """
-        trees = []
+        trees: list[_native.Tree] = []
+        n_outputs = len(settings)
         for k, own in enumerate(settings):
-            self._find_nodes(gradient, hessian, own, k, before if k == 0 else ())
+            self._start_tree(gradient, hessian, own, k, before if k == 0 else ())
+            self._wait_for_tree(k)
+            own_score = None if score is None else score + 8 * self._table.n_rows * k
+            is_added = own_score is not None and self._add_found(own, own_score)
             host = {}
             if refit is not None and own.refit:
-                host = {"rows": self._rows, **refit.of_output(k, len(settings))}
+                host = {"rows": self._rows, **refit.of_output(k, n_outputs)}
             state, nodes = self._found[: STATE.itemsize], self._found[STATE.itemsize :]
+            if k + 1 < n_outputs:
+                self._start_tree(gradient, hessian, settings[k + 1], k + 1)
+            elif is_added and before and self._is_predictable(settings[0]):
+                self._start_tree(gradient, hessian, settings[0], 0, before)
             trees.append(self._trees.finish(state, nodes, self._sets.view(np.uint32), own, **host))
+            if own_score is not None and not is_added and trees[-1].n_leaves > 1:
+                self.add_scores(trees[-1], own_score)
         return trees
+
+    def drop_started(self) -> None:
+        """What trees are grown from has changed: a tree that was started ahead is of no use."""
+        self._started = None
+
+    def _is_predictable(self, settings: _native.GrowParams) -> bool:
+        """Whether the tree of the next round has the same settings, as far as can be known."""
+        is_random = settings.extra_trees or settings.fraction_by_tree < 1
+        return self._rows is None and not is_random and not self._args["node_features"]
+
+    def _add_found(self, settings: _native.GrowParams, score: int) -> bool:
+        """Let the device add the tree that it has found to scores, if it knows its nodes."""
+        n_listed = int(self._found[: STATE.itemsize].view(STATE)[0]["n_listed"])
+        if n_listed == 0 or settings.prune_below > 0 or settings.value_unit > 0:
+            return False
+        args = self._score_args(self._table, score, self.num_leaves - 1)
+        for name, buffer in (("nodes", "tree_nodes"), ("values", "tree_values")):
+            args[name] = self._buffers[buffer].address
+        args["sets"] = self._buffers["category_sets"].address
+        args["state"] = self._buffers["state"].address
+        shared = 8 * 33 + 4 * self._max_nodes
+        self._replay(
+            b"scores" + self._key() + as_bytes(args).tobytes(),
+            lambda: [Launch("list_tree", 1, 1024, self._args, shared), self._scores_of(args)],
+        )
+        return True
 
     def _read_tree(self) -> np.void:
         """Read what the device has found; return its state."""
@@ -360,25 +436,31 @@ class DeviceGrower:
             device.read(self._buffers["nodes"].address, nodes)
         return state
 
-    def _find_nodes(
+    def _start_tree(
         self,
         gradient: Buffer,
         hessian: Buffer | None,
         settings: _native.GrowParams,
         output: int,
-        before: Sequence[Launch],
+        before: Sequence[Launch] = (),
     ) -> None:
-        """Let the device grow a tree, and read its nodes."""
+        """Let the device grow a tree, unless it has started with just this one."""
         self._take(settings, gradient.address, None if hessian is None else hessian.address)
         self._set_task(settings, output)
         self._use_width(self._is_wide.get(output, False))
-        self._launch(self._n_batches, before)
+        started = self._key(before) + self._task
+        if started != self._started:
+            self._start(before)
+        self._started = started
+
+    def _wait_for_tree(self, output: int) -> None:
+        """Wait until the tree is complete, and read its nodes."""
         while True:
             state = self._read_tree()
             if state["error"] == _OTHER_WIDTH:
                 self._is_wide[output] = not self._args["wide"]
                 self._use_width(self._is_wide[output])
-                self._launch(self._n_batches)
+                self._start()
                 continue
             if state["error"]:
                 raise RuntimeError("internal error: rows and histograms of the device disagree")
@@ -386,14 +468,12 @@ class DeviceGrower:
                 break
             if state["n_batches"] > 2 * self.num_leaves:  # every batch has a node of the tree
                 raise RuntimeError("internal error: a tree of the device is never complete")
-            self._launch(-_MORE_BATCHES)
+            self._add_batches(1)
+        self._started = None
         n_batches = int(state["n_batches"])
         self.n_batches += n_batches
         self._n_expected = int(state["n_nodes"])
-        # As many as the last trees needed, and one that finds them complete. Of a forest, some will
-        # need more: numbers that fall slowly keep them few.
-        wanted = -(-(n_batches + 1) // _MORE_BATCHES) * _MORE_BATCHES
-        self._n_batches = max(wanted, self._n_batches - (self.n_batches % 8 == 0) * _MORE_BATCHES)
+        self._last_batches.append(n_batches)
 
     def add_scores(self, tree: _native.Tree, score: int, table: DeviceTable | None = None) -> None:
         """Add a tree to the scores of all rows, or of another table's.
@@ -406,13 +486,7 @@ class DeviceGrower:
         table = self._table if table is None else table
         nodes, sets = _native.score_nodes(tree, self._bins, table.lanes)
         parts = [tree.leaf_value.view(np.uint8), nodes, sets.view(np.uint8)]
-        args = np.zeros((), SCORE_ARGS)
-        for name in ("n_rows", "rows8", "rows16", "stride8", "stride16"):
-            args[name] = table.args[name]
-        args["score"] = score
-        args["n_nodes"] = tree.n_leaves - 1
-        shared = nodes.nbytes if nodes.nbytes <= _MOST_SHARED_NODES else 0
-        args["n_shared"] = shared > 0
+        args = self._score_args(table, score, tree.n_leaves - 1)
         whole = np.concatenate(parts)
         if self._tree.n_bytes < whole.nbytes:
             self._tree = Buffer(self._device, 2 * whole.nbytes)
@@ -420,7 +494,21 @@ class DeviceGrower:
         args["values"] = self._tree.address
         args["nodes"] = self._tree.address + parts[0].nbytes
         args["sets"] = args["nodes"] + nodes.nbytes
-        self._device.run([Launch("add_scores", self._grid, 256, args, shared)])
+        self._device.run([self._scores_of(args)])
+
+    @staticmethod
+    def _score_args(table: DeviceTable, score: int, n_nodes: int) -> npt.NDArray[Any]:
+        args = np.zeros((), SCORE_ARGS)
+        for name in ("n_rows", "rows8", "rows16", "stride8", "stride16"):
+            args[name] = table.args[name]
+        args["score"] = score
+        args["n_nodes"] = n_nodes
+        args["is_shared"] = TREE_NODE.itemsize * n_nodes <= _MOST_SHARED_NODES
+        return args
+
+    def _scores_of(self, args: npt.NDArray[Any]) -> Launch:
+        shared = TREE_NODE.itemsize * int(args["n_nodes"]) if args["is_shared"] else 0
+        return Launch("add_scores", self._grid, 256, args, shared)
 
 
 def max_nodes(num_leaves: int) -> int:

@@ -17,7 +17,6 @@ Ints = npt.NDArray[np.int64]
 _MOST_BOUNDS: Final = 255
 # An entry and its value take this many bytes of shared memory.
 _ENTRY_BYTES: Final = 12
-_LEAF: Final = 255  # the threshold of a leaf: nothing is above it
 _N_KINDS: Final = 5  # of operands of a column
 
 
@@ -251,10 +250,11 @@ class Packer:
         entries, values = np.zeros(total, np.uint32), np.zeros(total)
         leaves = np.zeros(total, np.int32)
         place = begin[tree_of] + at
-        entries[place] = operand << 24 | (2 * local + 1) << 8 | threshold
+        # An operand above the threshold carries one over to the child.
+        entries[place] = operand << 24 | (2 * local + 1) << 8 | (255 - threshold)
         tree_of_leaf = np.repeat(np.arange(last - first), n_nodes + 1)
         place = begin[tree_of_leaf] + leaf_at
-        entries[place] = leaf_at << 8 | _LEAF
+        entries[place] = leaf_at << 8  # no operand is above 255
         values[place] = self.leaf_values[self._leaf_begin[first] : self._leaf_begin[last]]
         leaves[place] = np.arange(len(leaf_at)) - leaf_begin[tree_of_leaf]
 

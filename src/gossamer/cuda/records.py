@@ -39,7 +39,7 @@ NODE: Final = record(
     "f8 gain reach value l2",
     "u8 key",
     "i8 first_row",
-    "i4 parent left_child depth feature threshold missing_left slot buffer",
+    "i4 parent left_child depth feature threshold missing_left slot buffer is_committed unused",
 )
 
 NODE_LIMITS: Final = record("f8 low high free_value")
@@ -69,10 +69,15 @@ STATE: Final = record(
     "i4 n_nodes n_jobs n_slots is_complete error n_batches",
     "i8 built_rows n_before n_committed",
     "i4 first_committed n_waiting",
+    "u8 reach_below",
+    "i4 n_listed unused",
 )
 
 TASK: Final = record(
-    "i8 n_rows", "u8 extra_key column_key", "i4 output is_sampled n_allowed unused"
+    "i8 n_rows",
+    "u8 extra_key column_key",
+    "i4 output is_sampled n_allowed unused",
+    "f8 learning_rate",
 )
 
 ARGS: Final = record(
@@ -82,7 +87,7 @@ ARGS: Final = record(
     "p task sample gradient hessian row_values",
     ("row_lists", "u8", 2),
     "p state nodes jobs waiting bests category_sets histograms allowed feature_weights",
-    "p node_features open_groups feature_groups directions node_limits",
+    "p node_features open_groups feature_groups directions node_limits tree_nodes tree_values",
     "i8 slot_words",
     "i4 max_nodes build_blocks max_depth depthwise extra_trees group_words",
     "f8 fraction_by_level fraction_by_node",
@@ -98,8 +103,8 @@ SCORE_ARGS: Final = record(
     "i8 n_rows",
     "p rows8 rows16",
     "i4 stride8 stride16",
-    "p nodes values sets score",
-    "i4 n_nodes n_shared",
+    "p nodes values sets score state",
+    "i4 n_nodes is_shared",
 )
 
 LOSS: Final = record("i4 kind", "f8 a b c")
@@ -110,6 +115,7 @@ GRADIENT_ARGS: Final = record(
     ("loss", LOSS),
     "i4 kind n_classes",
     "f8 sigmoid weight_negative weight_positive",
+    "p state",
 )
 
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 import numpy.typing as npt
 
-from gossamer.cuda.device import Buffer, Device
+if TYPE_CHECKING:
+    from gossamer.cuda.device import Buffer, Device
 
 
 class DeviceScores:
@@ -19,6 +22,8 @@ class DeviceScores:
 
     def to_device(self, device: Device, host: npt.NDArray[np.float64]) -> Buffer:
         """Return the scores on the device."""
+        from gossamer.cuda.device import Buffer  # only trainings on a GPU wait for it
+
         if not self._is_current:
             if self._buffer is None or self._buffer.n_bytes != host.nbytes:
                 self._buffer = Buffer(device, host.nbytes)
@@ -26,6 +31,11 @@ class DeviceScores:
             self._is_current = True
         assert self._buffer is not None
         return self._buffer
+
+    @property
+    def is_current(self) -> bool:
+        """Whether the device has the scores of the host, or newer ones."""
+        return self._is_current
 
     def change(self) -> None:
         """The device is about to change the scores."""

@@ -108,10 +108,12 @@ def bytes_needed(params: Params, objective: Objective, bins: _native.BinMatrix) 
     """Return how much memory of the GPU a training takes.
 
     Rows take their bins, up to 16 bytes of gradients as integers, two lists of rows, a sample of
-    rows; and for each output a score, a gradient and a hessian; a label and a weight.
+    rows; for each output a score; a label and a weight. With several outputs, gradients and
+    hessians have memory of their own.
     """
     n_outputs = objective.n_outputs
-    by_row = DeviceTable.bytes_per_row(bins) + 16 + 3 * 4 + n_outputs * (8 + 4 + 4) + 4 + 4
+    by_output = 8 if n_outputs == 1 else 8 + 4 + 4
+    by_row = DeviceTable.bytes_per_row(bins) + 16 + 3 * 4 + n_outputs * by_output + 4 + 4
     n_nodes = max_nodes(params.num_leaves)
     found = _native.describe_features(bins)
     n_cells = int((found["n_value_bins"] + found["has_missing"]).sum())

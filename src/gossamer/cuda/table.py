@@ -71,8 +71,17 @@ class DeviceTable:
         n_rows: Rows.
     """
 
-    def __init__(self, device: Device, bins: _native.BinMatrix, n_threads: int) -> None:
-        """Copy the bins to the device."""
+    def __init__(
+        self, device: Device, bins: _native.BinMatrix, n_threads: int, *, grows_trees: bool = True
+    ) -> None:
+        """Copy the bins to the device.
+
+        Args:
+            device: The device.
+            bins: The table.
+            n_threads: Threads that copy.
+            grows_trees: Whether trees grow on these rows; otherwise they are only added to scores.
+        """
         self.n_rows = bins.n_rows
         found = _native.describe_features(bins)
         n_bins = found["n_value_bins"] + found["has_missing"]
@@ -87,7 +96,10 @@ class DeviceTable:
             lanes8, lanes16 = known.lanes8, known.lanes16
         self._device = device
         self._features = self._describe(found, lanes8, lanes16)
-        self._make_groups(n_bins, lanes8, _largest_shares(bins, lanes8, n_threads))
+        shares = np.zeros(len(lanes8))
+        if grows_trees:
+            shares = _largest_shares(bins, lanes8, n_threads)
+        self._make_groups(n_bins, lanes8, shares)
         lane, wide = self._features["lane"], self._features["two_bytes"] != 0
         self.lanes = np.where(wide, ~lane, lane).astype(np.int32)
         self.is_searched = self._features["searched"] != 0
@@ -104,7 +116,7 @@ class DeviceTable:
         else:
             self._buffers["rows8"] = self._copy(bins, lanes8, stride8, np.uint8, n_threads)
             self._buffers["rows16"] = self._copy(bins, lanes16, stride16, np.uint16, n_threads)
-        self._buffers["lanes8"] = Buffer(device, self.n_rows * len(lanes8))
+        self._buffers["lanes8"] = Buffer(device, self.n_rows * len(lanes8) * grows_trees)
         largest = int(n_bins[found["n_categories"] >= 0].max(initial=0))
         self.args = np.zeros((), ARGS)
         for name, buffer in self._buffers.items():
@@ -119,7 +131,7 @@ class DeviceTable:
         self.args["n_groups"] = len(self._groups)
         # Bins of the largest set, and one more for missing values.
         self.args["category_words"] = _rounded(largest + 1, 32) // 32 if largest else 0
-        if stride8:
+        if stride8 and grows_trees:
             n_blocks = 8 * device.n_processors
             device.run([Launch("copy_lanes", n_blocks, 256, self.args, _COPY_BYTES)])
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 import numpy.typing as npt
 
 from gossamer import _native
 from gossamer.cuda.device import Buffer, Device, Launch
-from gossamer.cuda.grower import DeviceGrower, Refit
+from gossamer.cuda.grower import STATISTICS_BYTES, DeviceGrower, Refit
 from gossamer.cuda.records import GRADIENT_ARGS
 from gossamer.cuda.scores import DeviceScores
 from gossamer.cuda.table import DeviceTable
@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from gossamer.objectives import DeviceLoss, Gradients
 
 Rows = npt.NDArray[np.uint32] | None
+
+# Trees are added to the scores of fewer rows on the host: that is faster than reading the scores.
+_LEAST_ROWS: Final = 50_000
 
 
 class DeviceTrainer:
@@ -45,11 +48,13 @@ class DeviceTrainer:
         self._table = DeviceTable(device, bins, n_threads)
         self._bins = bins
         self._grower = DeviceGrower(device, self._table, bins, settings[0])
-        self._gradient = Buffer(device, 4 * self._n_rows * self._n_outputs)
-        self._hessian: Buffer | None = None
+        self._own_gradient: Buffer | None = None
+        self._own_hessian: Buffer | None = None
         self._targets: Targets | None = None
         self._label: Buffer | None = None
         self._weight: Buffer | None = None
+        self._n_threads = n_threads
+        self._other_tables: list[tuple[_native.BinMatrix, DeviceTable | None]] = []
 
     def grow(
         self,
@@ -66,12 +71,14 @@ class DeviceTrainer:
             settings: Of the tree of each output.
             refit: What leaf values are found from; None: they are Newton's steps.
         """
-        self._gradient.write(gradients.gradient)
-        hessian = None
+        self._use(settings, rows)
+        self._grower.drop_started()
+        gradient, hessian = self._gradient, None
+        gradient.write(gradients.gradient)
         if gradients.hessian is not None:
-            hessian = self._room_for_hessians()
+            hessian = self._hessian
             hessian.write(gradients.hessian)
-        return self._grow(hessian, rows, settings, (), refit)
+        return self._grower.grow(gradient, hessian, settings, (), refit)
 
     def train(
         self,
@@ -95,34 +102,85 @@ class DeviceTrainer:
             settings: Of the tree of each output.
             has_hessian: Whether hessians differ from 1.
         """
+        self._use(settings, rows)
+        if targets is not self._targets or not scores.is_current:
+            self._grower.drop_started()
         self._use_targets(targets)
         score = scores.to_device(self._device, host)
-        hessian = self._room_for_hessians() if has_hessian else None
-        first = self._gradients_of(loss, score, hessian)
-        trees = self._grow(hessian, rows, settings, [first])
+        hessian = self._hessian if has_hessian else None
+        # Statistics of all rows of one output are those of its tree.
+        is_whole = rows is None and self._n_outputs == 1
+        first = self._gradients_of(loss, score, hessian, finds_statistics=is_whole)
         scores.change()
-        for k, tree in enumerate(trees):
-            if tree.n_leaves > 1:
-                self._grower.add_scores(tree, score.address + 8 * self._n_rows * k)
-        return trees
+        return self._grower.grow(self._gradient, hessian, settings, [first], None, score.address)
 
-    def _grow(
+    def add_tree(
         self,
-        hessian: Buffer | None,
-        rows: Rows,
-        settings: Sequence[_native.GrowParams],
-        before: Sequence[Launch],
-        refit: Refit | None = None,
-    ) -> list[_native.Tree]:
+        bins: _native.BinMatrix,
+        scores: DeviceScores,
+        host: npt.NDArray[np.float64],
+        tree: _native.Tree,
+        output: int,
+    ) -> bool:
+        """Add a tree to the scores of a table, the training data or validation data.
+
+        Args:
+            bins: The table.
+            scores: The scores of its rows.
+            host: The same on the host, which are not up to date afterwards.
+            tree: A tree with at least one split.
+            output: Whose scores it adds to.
+
+        Returns:
+            Whether that was done; if not, there are few rows, or not enough memory for them.
+        """
+        table = self._table_of(bins) if bins.n_rows >= _LEAST_ROWS else None
+        if table is None:
+            return False
+        if table is self._table:
+            self._grower.drop_started()
+        score = scores.to_device(self._device, host)
+        scores.change()
+        self._grower.add_scores(tree, score.address + 8 * bins.n_rows * output, table)
+        return True
+
+    def _table_of(self, bins: _native.BinMatrix) -> DeviceTable | None:
+        """Return a table on the device; None: there is not enough memory."""
+        if bins is self._bins:
+            return self._table
+        for other, table in self._other_tables:
+            if other is bins:
+                return table
+        needed = bins.n_rows * (DeviceTable.bytes_per_row(bins) + 8 * self._n_outputs)
+        found = None
+        if needed < self._device.free_bytes() // 2:
+            found = DeviceTable(self._device, bins, self._n_threads, grows_trees=False)
+        self._other_tables.append((bins, found))
+        return found
+
+    def _use(self, settings: Sequence[_native.GrowParams], rows: Rows) -> None:
         if settings[0].num_leaves != self._grower.num_leaves:  # changed during the training
             self._grower = DeviceGrower(self._device, self._table, self._bins, settings[0])
         self._grower.use_rows(rows)
-        return self._grower.grow(self._gradient, hessian, settings, before, refit)
 
-    def _room_for_hessians(self) -> Buffer:
-        if self._hessian is None:
-            self._hessian = Buffer(self._device, self._gradient.n_bytes)
-        return self._hessian
+    # A tree has no rows by node before its gradients are integers: they share their memory. With
+    # several outputs, the gradients of the others are needed longer.
+
+    @property
+    def _gradient(self) -> Buffer:
+        if self._n_outputs == 1:
+            return self._grower.lists[0]
+        if self._own_gradient is None:
+            self._own_gradient = Buffer(self._device, 4 * self._n_rows * self._n_outputs)
+        return self._own_gradient
+
+    @property
+    def _hessian(self) -> Buffer:
+        if self._n_outputs == 1:
+            return self._grower.lists[1]
+        if self._own_hessian is None:
+            self._own_hessian = Buffer(self._device, 4 * self._n_rows * self._n_outputs)
+        return self._own_hessian
 
     def _use_targets(self, targets: Targets) -> None:
         if targets is self._targets:
@@ -133,7 +191,9 @@ class DeviceTrainer:
             self._weight = Buffer.holding(self._device, targets.weight)
         self._targets = targets
 
-    def _gradients_of(self, loss: DeviceLoss, score: Buffer, hessian: Buffer | None) -> Launch:
+    def _gradients_of(
+        self, loss: DeviceLoss, score: Buffer, hessian: Buffer | None, *, finds_statistics: bool
+    ) -> Launch:
         assert self._label is not None
         args = np.zeros((), GRADIENT_ARGS)
         args["n_rows"] = self._n_rows
@@ -150,7 +210,10 @@ class DeviceTrainer:
             for name in "abc":
                 args["loss"][name] = getattr(loss.loss, name)
         n_blocks = min(-(-self._n_rows // 256), 16 * self._device.n_processors)
-        return Launch("fill_gradients", n_blocks, 256, args)
+        if not finds_statistics:
+            return Launch("fill_gradients", n_blocks, 256, args)
+        args["state"] = self._grower.state
+        return Launch("fill_gradients", n_blocks, 256, args, STATISTICS_BYTES)
 
     @property
     def n_batches(self) -> int:

@@ -128,6 +128,18 @@ def to_shard(
     )
 
 
+def check_part(rows: object) -> None:
+    """Refuse a partition that is not a table.
+
+    Raises:
+        DataTypeError: If it is something else.
+    """
+    if not isinstance(getattr(rows, "shape", None), tuple):
+        raise DataTypeError.because(
+            "a partition is not a table", got=type(rows).__name__, expected="an array or a frame"
+        )
+
+
 def make_part(names: Sequence[str], *values: Any) -> Part:
     """Put a table and its fields together, and check their lengths.
 
@@ -137,6 +149,7 @@ def make_part(names: Sequence[str], *values: Any) -> Part:
     part: Part = {}
     for name, value in zip(names, values, strict=True):
         part[name] = value if name == "data" else _as_array(name, value)
+    check_part(part["data"])
     n_rows = part["data"].shape[0]
     for name, value in part.items():
         if name not in ("data", "group") and len(value) != n_rows:

@@ -18,7 +18,7 @@ from gossamer.errors import GossamerError, message, shorten
 from gossamer.logger import warn
 
 _PAUSE: Final = 0.5  # seconds between two looks at the cluster
-_SECOND_LOOK: Final = 5.0  # seconds at most until a silent worker is looked at again
+_SECOND_LOOK: Final = 5.0  # seconds at most until a silent or blamed worker is looked at again
 _GONE: Final = "it left the cluster, or does not answer"
 _PAUSED: Final = "it is paused, perhaps for want of memory, and begins no task"
 
@@ -70,7 +70,8 @@ def run_job(
             _stop(client, key, addresses)
             if n_restarts == max_restarts:
                 raise loss.error from None
-            warn(f"{loss.error} Training continues without it.")
+            how = "without it" if loss.workers else "from the finished rounds"
+            warn(f"{loss.error} Training continues {how}.")
         except BaseException:
             _stop(client, key, addresses)
             raise
@@ -130,7 +131,7 @@ def _try_job(
             hold_parts, key, rank, own[0], own[1:], workers=[address], pure=False
         )
     _wait_for(client, holding, time_out)
-    del computed, own, holding
+    del computed, own  # not `holding`: workers keep parts as long as these tasks are wanted
     tasks = {
         address: client.submit(
             work_on_parts,
@@ -166,8 +167,9 @@ def _wait_for(
     lost: set[str] = set()
     outcomes: dict[str, Outcome] = {}
     deadline: float | None = None
-    patience = time_out / 2
+    patience, grace = time_out / 2, min(time_out / 4, _SECOND_LOOK)
     paused_since: dict[str, float] = {}
+    blamed_since: dict[str, float] = {}
     reasons: dict[str, str] = {}
     while True:
         pending = [a for a in tasks if a not in lost and a not in outcomes]
@@ -189,7 +191,10 @@ def _wait_for(
         paused_since = {address: paused_since.get(address, now) for address in paused}
         idle = {address for address, since in paused_since.items() if now - since > time_out}
         reasons |= dict.fromkeys(idle, _PAUSED)
-        accused = {*silent_workers(client, sorted(tasks), time_out), *idle, *_blamed(outcomes)}
+        # A worker whose connections are gone may be well: its own outcome then follows.
+        blamed_since = {a: blamed_since.get(a, now) for a in _blamed(outcomes)}
+        blamed = {a for a, since in blamed_since.items() if now - since > grace}
+        accused = {*silent_workers(client, sorted(tasks), time_out), *idle, *blamed}
         lost |= {name for name in accused if name in tasks and name not in outcomes}
         if lost and stop_early:
             first = sorted(lost)[0]
@@ -262,9 +267,9 @@ def _result(addresses: Sequence[str], outcomes: dict[str, Outcome], lost: set[st
         if isinstance(error, WorkerError) and not error.is_lost:
             raise error
     rounds = next((o.rounds for o in outcomes.values() if o.rounds is not None), None)
-    gone = lost | {error.worker for error in errors.values() if isinstance(error, WorkerError)}
     found = next((e for e in errors.values() if isinstance(e, WorkerError)), None)
-    raise _Lost(found or _lost_error(sorted(gone)[0]), gone, rounds)
+    # Workers that have returned something are there: only connections between them were lost.
+    raise _Lost(found or _lost_error(sorted(lost)[0]), lost - outcomes.keys(), rounds)
 
 
 def _lost_error(address: str, why: str = _GONE) -> WorkerError:

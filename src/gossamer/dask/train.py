@@ -14,15 +14,16 @@ from dask.dataframe.dispatch import make_meta
 from dask.delayed import delayed
 from distributed import Client
 
+from gossamer.arguments import as_list, check_count
 from gossamer.callbacks import record_evaluation
-from gossamer.dask.data import DaskDataset, split, to_shard
+from gossamer.dask.data import DaskDataset, check_part, split, to_shard
 from gossamer.dask.progress import Progress, ReportRounds, shown_progress
 from gossamer.dask.run import run_job
 from gossamer.dask.workers import Share
 from gossamer.distributed import Traffic, check_supported
 from gossamer.distributed import train as train_shard
 from gossamer.distributed.machines import LEARNER, take_network
-from gossamer.errors import DataTypeError, NotSupportedError
+from gossamer.errors import DataTypeError, NotSupportedError, ParameterTypeError
 from gossamer.metrics import CustomMetric
 from gossamer.model import Booster
 from gossamer.train import Callback
@@ -112,12 +113,12 @@ def train(
         NotSupportedError: If parameters ask for something that workers cannot do together.
         WorkerError: If a function of yours failed on a worker, or too many workers were lost.
     """
-    if not isinstance(data, DaskDataset):
-        raise DataTypeError.because(
-            "data must be a DaskDataset",
-            got=type(data).__name__,
-            expected="DaskDataset(data, label=...)",
+    _check_data(data, "data")
+    if client is not None and not isinstance(client, Client):
+        raise ParameterTypeError.because(
+            "client cannot be used", got=type(client).__name__, expected="a Client of Dask's"
         )
+    check_count(max_restarts, "max_restarts", least=0)
     network, params = take_network(params)  # Dask's workers know each other
     if network.get("tree_learner") == "feature":
         raise NotSupportedError.because(
@@ -125,7 +126,11 @@ def train(
             hint="Leave it out, or use gossamer.distributed.train.",
         )
     check_supported(params)
-    sets = [valid_sets] if isinstance(valid_sets, DaskDataset) else list(valid_sets or [])
+    given = [valid_sets] if isinstance(valid_sets, DaskDataset) else valid_sets
+    sets: list[DaskDataset] = as_list("valid_sets", given)
+    for each in sets:
+        _check_data(each, "a validation set")
+    own_callbacks = as_list("callbacks", callbacks)
     names = [valid_names] if isinstance(valid_names, str) else valid_names
     others = [other.to_parts() for other in sets if other is not data]
     with shown_progress(client, progress) as report:
@@ -137,7 +142,7 @@ def train(
             names,
             feval,
             init_model,
-            list(callbacks or ()),
+            own_callbacks,
             report,
         )
         booster, history, sent = run_job(
@@ -151,6 +156,15 @@ def train(
     return found
 
 
+def _check_data(data: object, name: str) -> None:
+    if not isinstance(data, DaskDataset):
+        raise DataTypeError.because(
+            f"{name} must be a DaskDataset",
+            got=type(data).__name__,
+            expected="DaskDataset(data, label=...)",
+        )
+
+
 def predict(model: Any, data: Any, **kwargs: Any) -> dask.array.Array:
     """Predict the rows of a Dask array or frame, partition by partition, where they are.
 
@@ -162,6 +176,10 @@ def predict(model: Any, data: Any, **kwargs: Any) -> dask.array.Array:
     Returns:
         A Dask array with the chunks of the data: one number per row, or several.
     """
+    if not hasattr(model, "predict"):
+        raise ParameterTypeError.because(
+            "model cannot be used", got=type(model).__name__, expected="a model"
+        )
     return map_rows(Predict("predict", kwargs), model, data)
 
 
@@ -171,7 +189,7 @@ def map_rows(function: Any, model: Any, data: Any) -> dask.array.Array:
         example = np.asarray(function(model, make_meta(data)))  # of no rows
         counts: Sequence[float] | None = None
     elif isinstance(data, dask.array.Array):
-        example = np.asarray(function(model, np.zeros((2, data.shape[1]), dtype=data.dtype)))
+        example = np.asarray(function(model, np.zeros((2, *data.shape[1:]), dtype=data.dtype)))
         counts = data.chunks[0]
     else:
         raise DataTypeError.because(
@@ -202,6 +220,7 @@ class Predict:
 
     def __call__(self, model: Any, rows: Any) -> Any:
         """Return what the method returns for some rows."""
+        check_part(rows)
         n_rows = rows.shape[0]
         if n_rows == 0 and not hasattr(rows, "iloc"):  # what a row gives, without the row
             rows = np.zeros((1, rows.shape[1]))

@@ -1,30 +1,37 @@
-"""The workers of a Dask cluster as a `Group`: messages go over their own connections.
+"""The workers of a Dask cluster as a `Group`: messages go over connections between the workers.
 
-A worker that gets its parts of a training gets one more operation, too, which puts messages into
-the mailbox of the training. Nothing else listens, and the cluster's addresses and TLS are used as
-they are.
+A worker that gets its parts of a training gets one more operation, too: another worker of the
+training connects with it. It is the worker's own listener that accepts the connection. Nothing
+else listens, and the cluster's addresses and TLS are used as they are.
 """
 
 from __future__ import annotations
 
 import asyncio
 import pickle
-import threading
-from collections import deque
+import queue
+import socket
+import time
 from collections.abc import Sequence
+from concurrent.futures import Future
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final, Protocol
 
-from distributed import Worker, get_worker, secede
+from distributed import Status, Worker, get_worker, secede
+from distributed.comm import Comm, connect
+from distributed.comm.tcp import TCP
 from distributed.protocol import to_serialize
 
 from gossamer.distributed import Group, SavedRounds, WorkerError
-from gossamer.distributed.group import Inbox
+from gossamer.distributed.sockets import SocketGroup
 from gossamer.errors import GossamerError, shorten
 from gossamer.threads import default_threads
 
-# Finished trainings whose late messages are still recognised.
-_REMEMBERED: Final = 1000
+_OPERATION: Final = "gossamer_connect"
+_ACCEPTED: Final = b"a"  # the first byte on a connection; the one who connects waits for it
+_CHUNK: Final = 1 << 20  # bytes that pass a bridge at once
+_LOOK: Final = 5.0  # seconds between two looks at whether parts are still wanted
 
 Part = dict[str, Any]
 
@@ -68,66 +75,17 @@ class Outcome:
     rounds: bytes | None = None
 
 
-class _OrderedInbox(Inbox):
-    """Messages of one worker; they may arrive in any order, and are numbered."""
+Place = tuple[str, int]  # a training, and the rank of a worker in it
+# Another worker, and the socket to it or why there is none. None: the training is given up.
+Arrival = tuple[int, socket.socket | Exception] | None
 
-    def __init__(self) -> None:
-        super().__init__()
-        self._early: dict[int, bytes] = {}
-        self._next = 0
-
-    def put_numbered(self, number: int, content: bytes) -> None:
-        self._early[number] = content
-        while self._next in self._early:
-            self.put(self._early.pop(self._next))
-            self._next += 1
+# What this process has of each training. Several workers may live in one process.
+_held: dict[Place, tuple[list[Part], list[list[Part]]]] = {}  # parts that wait for the beginning
+_arrivals: dict[Place, queue.SimpleQueue[Arrival]] = {}
+groups: dict[Place, DaskGroup] = {}  # trainings that are under way
 
 
-class _Mail:
-    """The mailboxes of this process, by training, receiver and sender.
-
-    Several workers may live in one process.
-    """
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._boxes: dict[tuple[str, int, int], _OrderedInbox] = {}
-        self._closed: deque[tuple[str, int]] = deque(maxlen=_REMEMBERED)
-
-    def box(self, key: str, receiver: int, sender: int) -> _OrderedInbox | None:
-        """Return a mailbox; None: the training has ended."""
-        with self._lock:
-            if (key, receiver) in self._closed:
-                return None
-            return self._boxes.setdefault((key, receiver, sender), _OrderedInbox())
-
-    def close(self, key: str, receiver: int) -> None:
-        with self._lock:
-            self._closed.append((key, receiver))
-            for place in [p for p in self._boxes if p[:2] == (key, receiver)]:
-                del self._boxes[place]
-
-    def stop(self, key: str) -> None:
-        """Tell the workers of a training that no more messages will come."""
-        with self._lock:
-            for place, box in self._boxes.items():
-                if place[0] == key:
-                    box.put(None)
-
-
-_mail = _Mail()
-# Parts that wait for their training to begin, by training and rank.
-_held: dict[tuple[str, int], tuple[list[Part], list[list[Part]]]] = {}
-
-
-def _receive_message(key: str, sender: int, receiver: int, number: int, content: Any) -> str:
-    box = _mail.box(key, receiver, sender)
-    if box is not None:
-        box.put_numbered(number, bytes(content))
-    return "OK"
-
-
-class DaskGroup(Group):
+class DaskGroup(SocketGroup):
     """The workers of a cluster that train one model.
 
     Args:
@@ -142,54 +100,160 @@ class DaskGroup(Group):
         self, worker: Worker, key: str, rank: int, addresses: Sequence[str], time_out: float
     ) -> None:
         super().__init__(rank, addresses, time_out)
-        self._worker, self._key, self._task = worker, key, worker.get_current_task()
-        self._sent = [0] * len(addresses)
-        self._gone: set[int] = set()
-        self._lock = threading.Lock()
-        self._inboxes = {
-            sender: box
-            for sender in range(len(addresses))
-            if (box := _mail.box(key, rank, sender)) is not None
-        }
+        self._worker, self._place, self._task = worker, (key, rank), worker.get_current_task()
+        groups[self._place] = self
 
-    def _send(self, rank: int, content: bytes) -> None:
-        if rank in self._gone:
-            raise ConnectionError("closed by the other side")
-        with self._lock:
-            number = self._sent[rank]
-            self._sent[rank] += 1
-        self._worker.loop.add_callback(self._deliver, rank, number, content)
+    def connect(self) -> None:
+        """Connect with the workers of lower ranks, and wait for the others to do so.
 
-    async def _deliver(self, rank: int, number: int, content: bytes) -> None:
-        try:
-            sending = self._worker.rpc(self.names[rank]).gossamer_message(
-                key=self._key,
-                sender=self.rank,
-                receiver=rank,
-                number=number,
-                content=to_serialize(content),
-            )
-            await asyncio.wait_for(sending, self.time_out)
-        except Exception:  # whatever it is, the message did not arrive
-            self._gone.add(rank)
-            self._inboxes[rank].put(None)
+        Raises:
+            WorkerError: If one of them cannot be reached, or is not there in time.
+        """
+        arrivals = _arrivals[self._place]
+        deadline = time.monotonic() + self.time_out
+        for peer in range(self.rank):
+            call = _call(self._worker, self.names[peer], self._place, peer, self.time_out)
+            future = asyncio.run_coroutine_threadsafe(call, self._worker.loop.asyncio_loop)
+            future.add_done_callback(partial(_note_call, arrivals, peer))
+        while self.n_peers < self.size - 1:
+            try:
+                arrival = arrivals.get(timeout=max(deadline - time.monotonic(), 0.0))
+            except queue.Empty:
+                missing = next(
+                    r for r in range(self.size) if r not in {self.rank, *self.connections}
+                )
+                text = f"it did not connect within {self.time_out:g} seconds"
+                raise self._lost(missing, text) from None
+            if arrival is None:
+                raise GossamerError.because("the training was given up")
+            peer, connection = arrival
+            if isinstance(connection, Exception):
+                raise self._lost(peer, f"it cannot be reached ({shorten(connection)})")
+            self.add_peer(peer, connection)
 
-    def _receive(self, rank: int, seconds: float) -> bytes:
-        return self._inboxes[rank].get(seconds)
+    def give_up(self) -> None:
+        """End all waiting for messages."""
+        for inbox in list(self._inboxes.values()):
+            inbox.put(None)
 
     def _check(self) -> None:
-        """Stop, too, once the scheduler has released the task: the client has gone.
+        """Stop, too, once the scheduler has released the task, or the worker has left.
 
         Raises:
             GossamerError: If so.
         """
         super()._check()
+        if self._worker.status in (Status.closing, Status.closed, Status.failed):
+            raise self._lost(self.rank, "it has left the cluster")
         task = self._worker.state.tasks.get(self._task)
         if task is None or task.state == "cancelled":
             raise GossamerError.because("training was stopped: its client has gone")
 
     def _disconnect(self) -> None:
-        _mail.close(self._key, self.rank)
+        super()._disconnect()
+        groups.pop(self._place, None)
+        _forget(self._place)
+
+
+# ---- connections ----
+
+
+async def _call(
+    worker: Worker, address: str, place: Place, receiver: int, seconds: float
+) -> socket.socket:
+    """Connect with another worker; returns a socket to it.
+
+    Raises:
+        OSError: If there is no such worker, or it does not work on the training.
+    """
+    key, sender = place
+    comm = await connect(
+        address, timeout=seconds, deserialize=worker.deserialize, **worker.rpc.connection_args
+    )
+    await comm.write(
+        {"op": _OPERATION, "reply": False, "key": key, "sender": sender, "receiver": receiver}
+    )
+    own = _take_socket(comm)
+    if own is None:
+        own, end = socket.socketpair()
+        worker.loop.add_callback(_bridge, comm, end)
+    own.setblocking(False)
+    answer = await asyncio.wait_for(asyncio.get_running_loop().sock_recv(own, 1), seconds)
+    if answer != _ACCEPTED:
+        own.close()
+        raise ConnectionError("it does not work on this training")
+    return own
+
+
+async def _accept(comm: Comm, key: str, sender: int, receiver: int) -> None:
+    """Handle the operation by which another worker connects with this one."""
+    arrivals = _arrivals.get((key, receiver))
+    if arrivals is None:
+        comm.abort()
+        return
+    own = _take_socket(comm)
+    if own is not None:
+        own.send(_ACCEPTED)
+        arrivals.put((sender, own))
+        return
+    own, end = socket.socketpair()
+    own.send(_ACCEPTED)
+    arrivals.put((sender, own))
+    await _bridge(comm, end)
+
+
+def _take_socket(comm: Comm) -> socket.socket | None:
+    """Take over the socket of a plain TCP connection; None: it is something else.
+
+    Messages then need not pass the event loop of the worker, which costs milliseconds each. The one
+    who connects sends nothing before the other side has the socket, so that no byte is lost.
+    """
+    if type(comm) is not TCP or comm.stream is None or comm.stream.writing():
+        return None
+    own: socket.socket = comm.stream.socket.dup()
+    comm.abort()  # closes Dask's socket, not its copy
+    return own
+
+
+async def _bridge(comm: Comm, end: socket.socket) -> None:
+    """Pass bytes between a connection of Dask's and a socket, both ways, until one is closed."""
+    end.setblocking(False)
+    loop = asyncio.get_running_loop()
+
+    async def send() -> None:
+        while chunk := await loop.sock_recv(end, _CHUNK):
+            await comm.write({"chunk": to_serialize(chunk)})
+        await comm.write({"chunk": b""})
+
+    async def receive() -> None:
+        while chunk := bytes((await comm.read())["chunk"]):
+            await loop.sock_sendall(end, chunk)
+        end.shutdown(socket.SHUT_WR)
+
+    try:
+        await asyncio.gather(send(), receive())
+    except OSError:
+        pass  # closed by one side; the other one finds out
+    finally:
+        end.close()
+        comm.abort()
+
+
+def _note_call(
+    arrivals: queue.SimpleQueue[Arrival], peer: int, call: Future[socket.socket]
+) -> None:
+    error = call.exception()
+    told = OSError(str(error) or type(error).__name__)
+    arrivals.put((peer, call.result() if error is None else told))
+
+
+def _forget(place: Place) -> None:
+    """Close the connections that no group has taken."""
+    arrivals = _arrivals.pop(place, None)
+    while arrivals is not None and not arrivals.empty():
+        arrival = arrivals.get()
+        if arrival is not None and isinstance(arrival[1], socket.socket):
+            arrival[1].close()
 
 
 # ---- tasks ----
@@ -200,9 +264,20 @@ def hold_parts(key: str, rank: int, rows: list[Part], valid: list[list[Part]]) -
 
     Dask can then forget its own references to them, so that they are freed once they are binned.
     """
-    get_worker().handlers["gossamer_message"] = _receive_message
+    worker = get_worker()
+    worker.handlers[_OPERATION] = _accept
+    _arrivals[key, rank] = queue.SimpleQueue()
     _held[key, rank] = (rows, valid)
+    worker.loop.add_callback(_watch, worker, worker.get_current_task(), (key, rank))
     return Outcome()
+
+
+async def _watch(worker: Worker, task: str, place: Place) -> None:
+    """Forget parts whose training never begins: the client has gone, and its tasks with it."""
+    while place in _held:
+        await asyncio.sleep(_LOOK)
+        if task not in worker.state.tasks and _held.pop(place, None) is not None:
+            _forget(place)
 
 
 def work_on_parts(
@@ -224,6 +299,7 @@ def work_on_parts(
     group = DaskGroup(worker, key, rank, addresses, time_out)
     group.start()
     try:
+        group.connect()
         with default_threads(worker.state.nthreads):
             value = job(Share(group, rows, valid, saved))
         return Outcome(value if rank == 0 else None)
@@ -236,9 +312,15 @@ def work_on_parts(
 
 async def stop_training(key: str) -> None:
     """End the work of a training on this worker, and forget its parts."""
-    _mail.stop(key)
     for place in [p for p in _held if p[0] == key]:
         _held.pop(place, None)
+        _forget(place)
+    for place, arrivals in list(_arrivals.items()):
+        if place[0] == key:
+            arrivals.put(None)
+    for place, group in list(groups.items()):
+        if place[0] == key:
+            group.give_up()
 
 
 def _sendable(error: BaseException, address: str) -> BaseException:

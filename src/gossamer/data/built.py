@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from numbers import Integral
 from threading import RLock
 from typing import Any, Literal
 
@@ -226,10 +227,10 @@ class BuiltData:
             if feature not in names:
                 raise DataError.because("there is no such column", got=feature)
             feature = names.index(feature)
-        if not 0 <= feature < len(names):
-            expected = f"0..{len(names) - 1}"
+        if not isinstance(feature, Integral) or not 0 <= feature < len(names):
+            expected = f"a name, or 0..{len(names) - 1}"
             raise DataError.because("there is no such column", got=feature, expected=expected)
-        return self.table.n_bins_of(feature)
+        return self.table.n_bins_of(int(feature))
 
     def check_same_bins(self, other: BuiltData, what: str, hint: str) -> None:
         """Raise if other data has other bins; `what` says so."""

@@ -1,26 +1,22 @@
 """`Dataset`: a table, its labels and its weights, binned when first needed.
 
-Until it is built, a data set is what the user gave it; afterwards it is a `BuiltData`, and what the
-user gave is released. `built_data` is how trainings come by it.
+Once it is built, what the user gave it is released; `built_data` returns what it was built to.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from gossamer.data.builders import from_binary
+from gossamer.arguments import as_path, check_count, check_flags
 from gossamer.data.builders.from_subset import sorted_rows
 from gossamer.data.built import BuiltData, GivenRows
-from gossamer.data.card import to_card
 from gossamer.data.categories.levels import Levels
-from gossamer.data.labels.queries import as_int32
-from gossamer.data.labels.row_fields import known_field, query_bounds
+from gossamer.data.labels.row_fields import known_field, shown_field
 from gossamer.data.lazy import LazyData
 from gossamer.data.request import is_auto
 from gossamer.data.summary import to_line
@@ -91,6 +87,7 @@ class Dataset:
         (3, 2, ['Column_0', 'Column_1'])
     """
 
+    @check_flags
     def __init__(
         self,
         data: Any,
@@ -170,11 +167,11 @@ class Dataset:
     def get_field(self, field_name: str) -> npt.NDArray[Any] | None:
         """Return "label", "weight", "init_score", "position" or "feature_weights", or None.
 
-        "group" gives where queries begin, and after the last one the number of rows.
+        "group" gives where queries begin, and after the last one the number of rows. "position"
+        gives positions as numbers in the order of their first rows, as LightGBM does.
         """
         name = known_field(field_name)
-        values = self._lazy.build().field(name)
-        return as_int32(query_bounds(values)) if name == "group" and values is not None else values
+        return shown_field(name, self._lazy.build().field(name))
 
     def set_label(self, label: Any) -> Dataset:
         """Set the labels: one number per row, or rows x targets."""
@@ -308,6 +305,7 @@ class Dataset:
 
     def set_reference(self, reference: Dataset) -> Dataset:
         """Use the bins of another data set; not possible once this one's raw data is freed."""
+        check_dataset(reference, "reference")
         if reference is not self and reference is not self._reference:
             self._lazy.set_reference(reference._lazy)
             self._reference = reference
@@ -315,6 +313,7 @@ class Dataset:
 
     def get_ref_chain(self, ref_limit: int = 100) -> set[Dataset]:
         """Return this data set, its reference, the reference's reference, ..."""
+        check_count(ref_limit, "ref_limit", least=0)
         chain: list[Dataset] = []
         head: Dataset | None = self
         while head is not None and head not in chain and len(chain) < ref_limit:
@@ -419,6 +418,8 @@ class Dataset:
         return to_line("Dataset", self._lazy.facts())
 
     def _repr_html_(self) -> str:
+        from gossamer.data.card import to_card  # only notebooks wait for it
+
         return to_card(self._lazy.facts(), self._lazy.built)
 
     def feature_num_bin(self, feature: int | str) -> int:
@@ -430,12 +431,12 @@ class Dataset:
 
         Example:
             >>> import tempfile
-            >>> path = Path(tempfile.mkdtemp(), "rows.bin")
+            >>> path = tempfile.mkdtemp() + "/rows.bin"
             >>> data = Dataset([[1.0], [2.0], [3.0]], label=[0, 1, 1]).save_binary(path)
             >>> Dataset(path).construct().get_label()
             array([0., 1., 1.], dtype=float32)
         """
-        from_binary.save(Path(filename), self._lazy.build())
+        self._lazy.save(as_path(filename))
         return self
 
 
@@ -483,8 +484,6 @@ def given_rows(data: Dataset) -> GivenRows | None:
     Example:
         >>> given_rows(Dataset([[1.0], [2.0]])).data
         [[1.0], [2.0]]
-        >>> given_rows(Dataset([[1.0], [2.0]]).construct()) is None
-        True
     """
     return data._lazy.given_rows()
 

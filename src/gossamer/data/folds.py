@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from gossamer.arguments import as_list
 from gossamer.data.labels.fields import one_per_row
 from gossamer.errors import DataError, ParameterError
 
@@ -214,7 +215,7 @@ def read_folds(
         >>> [(fold.train, fold.test) for fold in read_folds([([3, 0], [1, 2])], 4)]
         [(array([0, 3]), array([1, 2]))]
     """
-    if hasattr(folds, "split") and not isinstance(folds, str):
+    if hasattr(folds, "split") and not isinstance(folds, str | bytes):
         if groups is None and sizes is not None:
             groups = np.repeat(np.arange(len(sizes)), sizes)
         folds = folds.split(np.zeros((n_rows, 1)), label, groups)
@@ -224,7 +225,8 @@ def read_folds(
             got=folds,
             expected="pairs of (training rows, test rows), or a splitter with split()",
         )
-    found = [_read_fold(i, pair, n_rows) for i, pair in enumerate(folds)]
+    pairs = as_list("folds", folds)
+    found = [_read_fold(i, pair, n_rows) for i, pair in enumerate(pairs)]
     if not found:
         raise DataError.because("folds are empty", expected="at least one (train, test)")
     return found
@@ -288,7 +290,12 @@ def _leave_out(fold_of: Rows, n_folds: int) -> list[Fold]:
     ]
 
 
-def _check_count(n_folds: Any, n_things: int, things: str) -> None:
+def check_nfold(n_folds: Any) -> None:
+    """Refuse what is not a number of folds.
+
+    Raises:
+        ParameterError: If it is not a whole number, or less than 2.
+    """
     is_integer = isinstance(n_folds, Integral) and not isinstance(n_folds, bool)
     if not is_integer or n_folds < 2:
         raise ParameterError.because(
@@ -297,6 +304,10 @@ def _check_count(n_folds: Any, n_things: int, things: str) -> None:
             expected="an integer >= 2",
             hint="A single split can be given as folds=[(train, test)].",
         )
+
+
+def _check_count(n_folds: Any, n_things: int, things: str) -> None:
+    check_nfold(n_folds)
     if n_folds > n_things:
         raise ParameterError.because(
             f"there are not enough {things} for nfold={n_folds}", got=n_things

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from threading import RLock
 from typing import Any, Final, Literal
 
@@ -117,6 +118,12 @@ class LazyData:
         if reference is not None:
             _warn_of_overridden(params, reference.source.params)
         return build(request, reference)
+
+    def save(self, path: Path) -> None:
+        """Write the data set to a binary file."""
+        from gossamer.data.builders import from_binary  # few data sets are written
+
+        from_binary.save(path, self.build())
 
     def _unbuild(self) -> None:
         """Become a request again, because of a change after which the bins must be made again."""

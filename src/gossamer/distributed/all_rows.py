@@ -14,7 +14,7 @@ from gossamer.data.chunks.chunked_source import ChunkedSource
 from gossamer.data.chunks.program_source import find_chunks
 from gossamer.data.storage.binned import BinnedTable
 from gossamer.distributed.group import Group
-from gossamer.distributed.table import OwnRowsGrower
+from gossamer.distributed.table import NativeSums, OwnRowsGrower
 from gossamer.errors import DataError
 
 
@@ -67,7 +67,7 @@ class AllRowsGrower(OwnRowsGrower):
     """Grows the same trees on all workers, each of which has all rows."""
 
     def _sums(self, group: Group, top_k: int) -> Any:
-        return _NoSums(group)
+        return _NoSums(group, 0)
 
     def _check(self, gradient: npt.NDArray[np.float32]) -> None:
         """Refuse gradients of different rows.
@@ -78,14 +78,10 @@ class AllRowsGrower(OwnRowsGrower):
         check_same(self._group, gradient.tobytes(), "gradients")
 
 
-class _NoSums:
+class _NoSums(NativeSums):
     """Sums over all workers where each of them has all rows: its own."""
 
     has_all_rows = True
-    top_k = 0
-
-    def __init__(self, group: Group) -> None:
-        self.rank, self.size, self.exchange = group.rank, group.size, group.exchange
 
     def add(self, array: npt.NDArray[Any]) -> None:
         pass

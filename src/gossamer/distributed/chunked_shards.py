@@ -196,7 +196,7 @@ class ChunkedShards(NamedChunkedTable):
             if rank == group.rank:
                 yield from self._read_own(release=release)
             elif part:
-                values = values_from_bytes(part)
+                values = values_from_bytes(bytes(part))
                 assert values is not None
                 yield values
 

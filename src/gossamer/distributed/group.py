@@ -16,8 +16,10 @@ import numpy.typing as npt
 from gossamer.distributed.traffic import Traffic
 from gossamer.errors import GossamerError, message, shorten
 
-# The first byte of a message says what it is.
+# What a message is: an array or the like, why its sender failed, or a sign of life.
 _DATA, _ERROR, _ALIVE = b"d", b"e", b"a"
+Content = bytes | memoryview
+Message = tuple[bytes, Content]  # kind, content
 # Heartbeats within `time_out`: a worker that computes for long is not taken for a lost one.
 _BEATS: Final = 4
 # Arrays up to this size are sent whole to every worker: one exchange instead of two.
@@ -76,7 +78,7 @@ class Group(ABC):
     # ---- to be implemented ----
 
     @abstractmethod
-    def _send(self, rank: int, content: bytes) -> None:
+    def _send(self, rank: int, kind: bytes, content: Content) -> None:
         """Send a message without waiting for the receiver; messages arrive in order.
 
         Raises:
@@ -84,7 +86,7 @@ class Group(ABC):
         """
 
     @abstractmethod
-    def _receive(self, rank: int, seconds: float) -> bytes:
+    def _receive(self, rank: int, seconds: float) -> Message:
         """Wait for the next message of a worker.
 
         Raises:
@@ -105,7 +107,7 @@ class Group(ABC):
         self._beat = threading.Thread(target=self._send_beats, name="gossamer-alive", daemon=True)
         self._beat.start()
 
-    def exchange(self, parts: Sequence[bytes]) -> list[bytes]:
+    def exchange(self, parts: Sequence[Content]) -> list[Content]:
         """Send part i to worker i; returns what each of the workers sent to this one.
 
         Raises:
@@ -117,14 +119,14 @@ class Group(ABC):
             rank = (self.rank + step) % self.size
             self.traffic.n_messages += 1
             self.traffic.n_bytes += len(parts[rank])
-            self._try_send(rank, _DATA + parts[rank])
+            self._try_send(rank, parts[rank])
         return [
             parts[rank] if rank == self.rank else self._wait_for(rank) for rank in range(self.size)
         ]
 
     def gather(self, own: bytes) -> list[bytes]:
         """Send the same to all workers; returns what each of them sent, in their order."""
-        return self.exchange([own] * self.size)
+        return [bytes(part) for part in self.exchange([own] * self.size)]
 
     def gather_array(self, own: npt.NDArray[Number]) -> list[npt.NDArray[Number]]:
         """Return the arrays of all workers; they have one type, and one dimension each."""
@@ -172,11 +174,11 @@ class Group(ABC):
             worker, is_lost = self.names[self.rank], False
             text = f"worker {worker} failed: {type(error).__name__}: {shorten(error, 2000)}"
         self._failure = self._failure or WorkerError(text, worker, is_lost=is_lost)
-        content = b"\0".join([_ERROR + b"%d" % is_lost, worker.encode(), text.encode()])
+        content = b"\0".join([b"%d" % is_lost, worker.encode(), text.encode()])
         for rank in range(self.size):
             if rank != self.rank:
                 try:
-                    self._send(rank, content)
+                    self._send(rank, _ERROR, content)
                 except OSError:
                     continue
 
@@ -198,9 +200,9 @@ class Group(ABC):
         if self._failure is not None:
             raise self._failure
 
-    def _try_send(self, rank: int, content: bytes) -> None:
+    def _try_send(self, rank: int, content: Content) -> None:
         try:
-            self._send(rank, content)
+            self._send(rank, _DATA, content)
         except OSError as error:
             self._look_for_error(rank)
             raise self._lost(rank, f"the connection is gone ({shorten(error)})") from None
@@ -210,28 +212,28 @@ class Group(ABC):
         deadline = time.monotonic() + min(1.0, self.time_out)
         while (left := deadline - time.monotonic()) > 0:
             try:
-                content = self._receive(rank, left)
+                kind, content = self._receive(rank, left)
             except (OSError, TimeoutError):
                 return
-            if content[:1] == _ERROR:
+            if kind == _ERROR:
                 raise self._read_error(content)
 
-    def _wait_for(self, rank: int) -> bytes:
+    def _wait_for(self, rank: int) -> Content:
         while True:
             try:
-                content = self._receive(rank, self.time_out)
+                kind, content = self._receive(rank, self.time_out)
             except TimeoutError:
                 text = f"no sign of life for {self.time_out:g} seconds"
                 raise self._lost(rank, text) from None
             except OSError as error:
                 raise self._lost(rank, f"the connection is gone ({shorten(error)})") from None
-            if content[:1] == _ERROR:
+            if kind == _ERROR:
                 raise self._read_error(content)
-            if content[:1] == _DATA:
-                return content[1:]
+            if kind == _DATA:
+                return content
 
-    def _read_error(self, content: bytes) -> WorkerError:
-        is_lost, worker, text = content[1:].split(b"\0", 2)
+    def _read_error(self, content: Content) -> WorkerError:
+        is_lost, worker, text = bytes(content).split(b"\0", 2)
         self._failure = WorkerError(text.decode(), worker.decode(), is_lost=is_lost == b"1")
         return self._failure
 
@@ -252,7 +254,7 @@ class Group(ABC):
             for rank in range(self.size):
                 if rank != self.rank:
                     try:
-                        self._send(rank, _ALIVE)
+                        self._send(rank, _ALIVE, b"")
                     except OSError:  # found out by whoever waits for the worker
                         continue
 
@@ -261,13 +263,13 @@ class Inbox:
     """Messages of one worker that have arrived, in order; None: the connection is gone."""
 
     def __init__(self) -> None:
-        self._messages: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
+        self._messages: queue.SimpleQueue[Message | None] = queue.SimpleQueue()
 
-    def put(self, content: bytes | None) -> None:
+    def put(self, content: Message | None) -> None:
         """Add a message."""
         self._messages.put(content)
 
-    def get(self, seconds: float) -> bytes:
+    def get(self, seconds: float) -> Message:
         """Wait for the next message.
 
         Raises:

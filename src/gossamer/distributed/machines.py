@@ -11,6 +11,7 @@ from gossamer.distributed.tcp import TcpGroup, connect
 from gossamer.errors import NotSupportedError, ParameterError
 from gossamer.params import CANONICAL, TABLE, Params
 from gossamer.params.coerce import coerce
+from gossamer.params.given import as_dict
 
 _NAMES: Final = (
     "machines",
@@ -33,7 +34,7 @@ def take_network(params: Mapping[str, Any] | None) -> tuple[dict[str, Any], dict
     """
     network: dict[str, Any] = {}
     others: dict[str, Any] = {}
-    for name, value in (params or {}).items():
+    for name, value in as_dict(params).items():
         first = CANONICAL.get(name, name)
         if first in _NAMES:
             network[first] = value

@@ -18,7 +18,7 @@ import numpy.typing as npt
 from gossamer import _native
 from gossamer.data.storage.binned import BinnedTable, RowWindow
 from gossamer.data.table.matrix import Values
-from gossamer.distributed.group import Group
+from gossamer.distributed.group import Content, Group
 from gossamer.errors import GossamerError
 
 # Shards begin at multiples of this many rows: the native core adds floats up in blocks of it.
@@ -104,7 +104,7 @@ class OwnRowsGrower:
 
     def _sums(self, group: Group, top_k: int) -> Any:
         """Return the sums over all workers that the native grower asks for."""
-        return _Sums(group, top_k)
+        return NativeSums(group, top_k)
 
     def _check(self, gradient: npt.NDArray[np.float32]) -> None:
         """Refuse gradients that the trees cannot be grown with."""
@@ -184,7 +184,7 @@ class ShardGrower(OwnRowsGrower):
             )
 
 
-class _Sums:
+class NativeSums:
     """The sums over all workers that the native grower asks for."""
 
     has_all_rows = False
@@ -192,10 +192,21 @@ class _Sums:
     def __init__(self, group: Group, top_k: int) -> None:
         self._group, self.top_k = group, top_k
         self.rank, self.size = group.rank, group.size
-        self.add, self.keep_largest = group.add, group.keep_largest
-        self.exchange = group.exchange
+
+    def add(self, array: npt.NDArray[Any]) -> None:
+        """See `Group.add`."""
+        self._group.add(array)
+
+    def keep_largest(self, array: npt.NDArray[np.float64]) -> None:
+        """See `Group.keep_largest`."""
+        self._group.keep_largest(array)
+
+    def exchange(self, parts: Sequence[npt.NDArray[np.uint8]]) -> list[Content]:
+        """See `Group.exchange`."""
+        return self._group.exchange([part.data for part in parts])
 
     def gather(self, array: Scores) -> Scores:
+        """Return the numbers of all workers, in their order."""
         return np.concatenate(self._group.gather_array(array))
 
 

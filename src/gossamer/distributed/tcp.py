@@ -16,61 +16,15 @@ from multiprocessing import AuthenticationError
 from multiprocessing.connection import Client, Connection, Listener
 from typing import Final
 
-from gossamer.distributed.group import Group, Inbox
+from gossamer.distributed.sockets import SocketGroup
 from gossamer.errors import GossamerError, ParameterError, shorten
 
 _PAUSE: Final = 0.05  # seconds between two tries to connect
 _SHORTEST_TOKEN: Final = 16
 
 
-class TcpGroup(Group):
+class TcpGroup(SocketGroup):
     """One of several processes; see `connect`."""
-
-    def __init__(
-        self, rank: int, names: Sequence[str], peers: dict[int, Connection], time_out: float
-    ) -> None:
-        super().__init__(rank, names, time_out)
-        self._peers = peers
-        self._inboxes = {peer: Inbox() for peer in peers}
-        self._outboxes: dict[int, queue.SimpleQueue[bytes | None]] = {}
-        self._gone: set[int] = set()
-        for peer, connection in peers.items():
-            self._outboxes[peer] = queue.SimpleQueue()
-            for work in (self._read, self._write):
-                threading.Thread(target=work, args=(peer, connection), daemon=True).start()
-
-    def _read(self, peer: int, connection: Connection) -> None:
-        inbox = self._inboxes[peer]
-        try:
-            while True:
-                inbox.put(connection.recv_bytes())
-        except (EOFError, OSError):
-            inbox.put(None)
-        finally:
-            connection.close()
-
-    def _write(self, peer: int, connection: Connection) -> None:
-        """Send what there is: a receiver that has stopped holds up this thread only."""
-        try:
-            while (content := self._outboxes[peer].get()) is not None:
-                connection.send_bytes(content)
-            # The thread that reads closes the connection once the other side has read all.
-            with socket.socket(fileno=os.dup(connection.fileno())) as end:
-                end.shutdown(socket.SHUT_WR)
-        except OSError:
-            self._gone.add(peer)
-
-    def _send(self, rank: int, content: bytes) -> None:
-        if rank in self._gone:
-            raise ConnectionError("closed by the other side")
-        self._outboxes[rank].put(content)
-
-    def _receive(self, rank: int, seconds: float) -> bytes:
-        return self._inboxes[rank].get(seconds)
-
-    def _disconnect(self) -> None:
-        for outbox in self._outboxes.values():
-            outbox.put(None)  # after everything that is still to be sent
 
 
 def connect(
@@ -120,7 +74,11 @@ def connect(
     finally:
         is_done.set()
         listener.close()
-    group = TcpGroup(rank, names, peers, time_out)
+    group = TcpGroup(rank, names, time_out)
+    for peer, connection in peers.items():
+        # The socket outlives the connection, which has done its work: the token is proven.
+        group.add_peer(peer, socket.socket(fileno=os.dup(connection.fileno())))
+        connection.close()
     group.start()
     return group
 

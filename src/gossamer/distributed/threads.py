@@ -6,7 +6,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
-from gossamer.distributed.group import Group, Inbox, WorkerError
+from gossamer.distributed.group import Content, Group, Inbox, Message, WorkerError
 
 R = TypeVar("R")
 
@@ -18,10 +18,10 @@ class ThreadGroup(Group):
         super().__init__(rank, [f"thread {i}" for i in range(len(inboxes))], time_out)
         self._inboxes = inboxes  # by sender and receiver
 
-    def _send(self, rank: int, content: bytes) -> None:
-        self._inboxes[self.rank][rank].put(content)
+    def _send(self, rank: int, kind: bytes, content: Content) -> None:
+        self._inboxes[self.rank][rank].put((kind, content))
 
-    def _receive(self, rank: int, seconds: float) -> bytes:
+    def _receive(self, rank: int, seconds: float) -> Message:
         return self._inboxes[rank][self.rank].get(seconds)
 
     def _disconnect(self) -> None:

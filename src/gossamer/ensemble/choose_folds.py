@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from numbers import Integral
 from typing import Any
 
+from gossamer.arguments import check_count
 from gossamer.cv import make_folds
 from gossamer.data.built import BuiltData
 from gossamer.data.folds import Fold, read_folds, split_groups, split_queries, split_time
@@ -32,11 +32,8 @@ class FoldOptions:
         Raises:
             ParameterError: If some do.
         """
-        n = self.repeats
-        if not isinstance(n, Integral) or isinstance(n, bool) or n < 1:
-            raise ParameterError.because(
-                "repeats cannot be used", got=n, expected="an integer >= 1"
-            )
+        check_count(self.repeats, "repeats", least=1)
+        check_count(self.seed, "seed", least=0, most=2**32 - 1)
         is_divided = self.folds is not None or self.time is not None
         if is_divided and self.repeats > 1:
             other = "time" if self.folds is None else "folds"

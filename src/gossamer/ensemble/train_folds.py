@@ -9,6 +9,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from gossamer.arguments import as_list, check_flags
 from gossamer.callbacks import CallbackEnv
 from gossamer.callbacks.log import prints_metrics
 from gossamer.callbacks.progress import automatic_progress
@@ -29,7 +30,7 @@ from gossamer.model.ensemble.average import average_models
 from gossamer.model.ensemble.calibrate import calibrate, check_method
 from gossamer.model.ensemble.fold_record import FoldRecord
 from gossamer.model.model import Model
-from gossamer.model.training.memory import check_folds
+from gossamer.model.training.memory import fold_memory
 from gossamer.objectives import make_objective
 from gossamer.objectives.binary import as_zero_one
 from gossamer.params import CANONICAL, TABLE, Params, resolve
@@ -52,6 +53,7 @@ _SHARED: Final = (
 )
 
 
+@check_flags
 def train_folds(
     params: Mapping[str, Any] | None,
     train_set: Dataset,
@@ -125,7 +127,7 @@ def train_folds(
     check_dataset(train_set)
     given = as_dict(params)
     resolved = resolve(given)
-    after = list(callbacks or ())
+    after = as_list("callbacks", callbacks)
     check_callbacks(after, "train_folds()")
     after += automatic_progress(after, resolved.verbosity, "fold")
     options = FoldOptions(folds, nfold, stratified, shuffle, groups, time, repeats, seed)
@@ -145,7 +147,8 @@ def train_folds(
     n_threads = count_threads(makers, resolved) if is_ours else 1
     stretches = plan_stretches(len(makers), n_threads)
     widest = max(stretch.width for stretch in stretches)
-    check_folds(resolved, built, parts[:widest])
+    memory = fold_memory(resolved, built, parts, widest)
+    makers = [replace(maker, max_memory=memory) for maker in makers]
     limits = [stretch.n_threads for stretch in stretches for _ in range(stretch.n_jobs)]
     n_waves = sum(-(-stretch.n_jobs // stretch.width) for stretch in stretches)
     schedule = Schedule(
@@ -227,7 +230,7 @@ def check_seconds(time_limit: Any) -> float:
         raise ParameterError.because(
             "time_limit cannot be used", got=time_limit, expected="a number of seconds > 0"
         )
-    return float(time_limit)
+    return float(min(time_limit, 1e18))  # a whole number may be larger than any float
 
 
 def _without(given: Mapping[str, Any], changed: Mapping[str, Any]) -> dict[str, Any]:
@@ -239,7 +242,8 @@ def _member_params(
     members: Sequence[Mapping[str, Any]] | None, params: Params, n_members: int
 ) -> list[dict[str, Any]]:
     """For each member the parameters in which it differs, by canonical name; seeds among them."""
-    kinds = [resolve(as_dict(each)).to_dict(given_only=True) for each in members or ({},)]
+    given: list[Mapping[str, Any]] = as_list("members", members) or [{}]
+    kinds = [resolve(as_dict(each)).to_dict(given_only=True) for each in given]
     fixed = sorted({n for each in kinds for n in each if TABLE[n].bins or n in _SHARED})
     if fixed:
         raise ParameterError.because(

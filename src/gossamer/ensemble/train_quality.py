@@ -6,6 +6,7 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from gossamer.arguments import as_list
 from gossamer.callbacks import CallbackEnv, EarlyStopException
 from gossamer.cv import Feval
 from gossamer.data import Dataset
@@ -79,7 +80,11 @@ def train_quality(
         limit = [] if time_limit is None else [TimeLimit(check_seconds(time_limit))]
         n_rounds = 100 if num_boost_round is None else num_boost_round
         return train(
-            given, train_set, n_rounds, feval=feval, callbacks=[*(callbacks or ()), *limit]
+            given,
+            train_set,
+            n_rounds,
+            feval=feval,
+            callbacks=[*as_list("callbacks", callbacks), *limit],
         )
     built = built_data(train_set, resolve(given), for_training=True)
     preset = choose_preset(quality, given, has_categories=bool(built.columns.categorical))

@@ -13,6 +13,7 @@ from gossamer.data.folds import Fold
 from gossamer.ensemble.member import Member, MemberTraining, Schedule
 from gossamer.ensemble.train_folds import MOST_ROUNDS, check_seconds, patience_of
 from gossamer.model import Booster
+from gossamer.model.training.memory import fold_memory
 from gossamer.params import CANONICAL, resolve
 from gossamer.params.given import as_dict
 from gossamer.train import Callback, train
@@ -66,7 +67,8 @@ def train_refit(
     fold: Fold = make_folds(built, quiet, None, _PARTS, True, True, seed)[0]
     seconds = None if time_limit is None else check_seconds(time_limit) / 2
     schedule = Schedule(n_rounds, patience_of(resolved), feval, seconds, Event())
-    maker = FoldMaker(0, train_set, fold, given, None, None, None)
+    memory = fold_memory(resolved, built, [fold], 1)
+    maker = FoldMaker(0, train_set, fold, given, None, None, None, memory)
     found: Member = MemberTraining(maker, schedule, None, _nothing).run()
     n_best = found.model.forest.n_rounds
     fixed = ("early_stopping_round", "num_iterations")

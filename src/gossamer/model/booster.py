@@ -193,6 +193,10 @@ class Booster(TrainedModel):
         """Return how often the training data was read from disk; 0: its bins are in memory."""
         return training_of(self, "num_passes()").n_passes()
 
+    def _held_memory(self) -> int:
+        training = self.training
+        return 0 if training is None else training.prepared.grower.memory_between_rounds()
+
     def num_model_per_iteration(self) -> int:
         """Return the number of trees per round: the number of outputs, or 1 with vector leaves."""
         training = self.training
@@ -270,6 +274,8 @@ class Booster(TrainedModel):
         training = training_of(self, "reset_parameter()")
         if not isinstance(params, Mapping):
             raise ParameterTypeError.because("params must be a dict", got=params)
+        if not all(isinstance(name, str) for name in params):
+            raise ParameterTypeError.because("a parameter's name must be text", got=params)
         with training.lock:
             training.reset_params(training.params.replace(**params))
             self.params.update(params)
@@ -278,6 +284,8 @@ class Booster(TrainedModel):
     def add_valid(self, data: Dataset, name: str) -> Booster:
         """Add a validation set."""
         check_dataset(data, "validation data", "train_set.create_valid(data, label)")
+        if not isinstance(name, str):
+            raise ParameterTypeError.because("a data set's name must be text", got=type(name))
         training = training_of(self, "add_valid()")
         with training.lock:
             table = None if training.base is None else given_rows(data)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from math import isfinite
+from typing import Any, cast
 
 from gossamer.data.table.columns import Level
 from gossamer.errors import DataError
@@ -21,9 +22,13 @@ def check_class_names(names: object, objective: Objective) -> tuple[Level, ...]:
         DataError: If they are not as many as the classes, or not different.
     """
     expected = "text or numbers, one for each class, all different"
-    if not isinstance(names, Iterable) or isinstance(names, (str, bytes)):
+    found: tuple[Any, ...] | None
+    try:
+        found = None if isinstance(names, (str, bytes)) else tuple(cast(Iterable[Any], names))
+    except TypeError:
+        found = None
+    if found is None:
         raise DataError.because("the names of classes cannot be used", got=names, expected=expected)
-    found = tuple(names)
     for name in found:
         is_number = type(name) in (int, float) and isfinite(name)
         if not (type(name) in (str, bool) or is_number):

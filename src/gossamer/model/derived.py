@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -17,15 +17,6 @@ import numpy.typing as npt
 from gossamer import _native
 from gossamer.data import Table
 from gossamer.data.built import BuiltData
-from gossamer.data.categories.statistic_columns import choose_encoded, choose_sources
-from gossamer.data.categories.target_statistics import (
-    Codes,
-    Source,
-    TargetStatistics,
-    source_keys,
-)
-from gossamer.data.categories.target_sums import class_targets
-from gossamer.data.categories.variance_components import find_prior_weight
 from gossamer.data.storage.binned import BinnedTable, bin_table, put_beside
 from gossamer.data.storage.on_disk import write_beside
 from gossamer.data.storage.row_files import blocks
@@ -36,6 +27,9 @@ from gossamer.params import Params
 from gossamer.params.check_method import splits_by_value
 from gossamer.params.traits import Kind
 from gossamer.threads import map_on_threads, resolve_threads
+
+if TYPE_CHECKING:
+    from gossamer.data.categories.target_statistics import Codes, Source, TargetStatistics
 
 # With cat_statistics_l2="auto": the L2 penalty for each row that the prior counts for (the ratio of
 # the defaults, 50 and 5), and its bounds: less than the default was never better.
@@ -99,6 +93,8 @@ class Derived:
         begin = np.cumsum([0, *(0 if part is None else part.n_columns for part in parts)])
         if not there:
             return None, begin[:-1].tolist()
+        from gossamer.data.categories.target_statistics import TargetStatistics
+
         statistics = TargetStatistics.join([part.statistics for part in there])
         return cls(there[0].columns, there[0].categories, statistics), begin[:-1].tolist()
 
@@ -145,6 +141,8 @@ class Derived:
         categories = tuple(np.split(category, begin[1:-1]))
         if any(np.any(known[1:] <= known[:-1]) or np.any(known < 0) for known in categories):
             raise ValueError("categories of derived columns are not increasing")
+        from gossamer.data.categories.target_statistics import TargetStatistics
+
         try:
             statistics = TargetStatistics.from_arrays(own)
         except DataError as error:
@@ -217,6 +215,10 @@ def derive(params: Params, data: BuiltData, objective: Objective) -> DerivedTabl
     features = np.flatnonzero(binned.binning.is_categorical)
     if wanted == "off" or len(features) == 0:
         return None
+    # Most trainings have no statistics of targets: `import gossamer` does not load them.
+    from gossamer.data.categories.statistic_columns import choose_encoded, choose_sources
+    from gossamer.data.categories.target_statistics import TargetStatistics
+
     data = data.whole()
     binned = data.table
     why = _why_not(params, data, objective)
@@ -289,6 +291,8 @@ def _shrinkage(
     wanted, l2 = params.cat_prior_weight, params.cat_statistics_l2
     found: list[float] = []
     if "auto" in (wanted, l2):
+        from gossamer.data.categories.target_statistics import source_keys
+        from gossamer.data.categories.variance_components import find_prior_weight
 
         def find(s: int) -> float:
             keys = source_keys(codes, np.asarray(n_codes, dtype=np.int64), sources[s])
@@ -353,6 +357,8 @@ def _count_codes(binned: BinnedTable, feature: int) -> int:
 def _targets(data: BuiltData, objective: Objective) -> npt.NDArray[Any]:
     label = data.targets.label
     if objective.traits.kind is Kind.MULTICLASS:
+        from gossamer.data.categories.target_sums import class_targets
+
         return class_targets(label, objective.n_outputs)
     return label
 

@@ -12,11 +12,10 @@ from typing import Any, ClassVar, Literal, TypeVar, overload
 import numpy as np
 import numpy.typing as npt
 
-from gossamer import _native
+from gossamer.arguments import check_flags
 from gossamer.cuda.arrays import DeviceArray, find_device_array, to_host
 from gossamer.data import Table
 from gossamer.data.categories.levels import Levels
-from gossamer.data.storage.budget import Budget
 from gossamer.data.summary import shorten, to_html, to_line
 from gossamer.data.table.columns import Level
 from gossamer.errors import ParameterError
@@ -38,7 +37,7 @@ from gossamer.model.prediction.arguments import n_rounds_of, predict_options
 from gossamer.model.prediction.on_device import refusal, upload_like
 from gossamer.model.prediction.one_row import OneRow, is_one_row, says_nothing_of_one_row
 from gossamer.model.prediction.predict import PredictOptions, as_number, predict
-from gossamer.model.prediction.predict_chunks import find_chunks_of, predict_source
+from gossamer.model.prediction.predict_chunks import find_chunks_of, leave_memory, predict_source
 from gossamer.model.prediction.predictor import Predictor
 from gossamer.notebook import bars, side_by_side
 from gossamer.params import Params
@@ -54,7 +53,7 @@ class TrainedModel(OutOfFold):
         best_iteration: Best number of rounds found by early stopping; 0 or less: none was looked
             for.
         best_score: Metrics at that round, or after the last one: data set -> metric -> value.
-        text_format: The format of `model_to_string`, unless another is asked for.
+        text_format: The format of `model_to_string`, and of files whose ending says none.
     """
 
     params: dict[str, Any]
@@ -84,6 +83,10 @@ class TrainedModel(OutOfFold):
     @abstractmethod
     def _with(self: Self, model: Model) -> Self:
         """Make a booster of a model that was made of this one: with the same parameters."""
+
+    def _held_memory(self) -> int:
+        """Return the bytes of `max_memory` that a training takes."""
+        return 0
 
     # ---- facts ----
 
@@ -207,6 +210,7 @@ class TrainedModel(OutOfFold):
         values = leaf_values(self.model.forest, tree_id, leaf_id)
         return values[leaf_id].copy() if values.shape[1] > 1 else float(values[leaf_id, 0])
 
+    @check_flags
     def get_split_value_histogram(
         self, feature: int | str, bins: int | str | None = None, xgboost_style: bool = False
     ) -> Any:
@@ -286,6 +290,7 @@ class TrainedModel(OutOfFold):
         **kwargs: Any,
     ) -> Any: ...
 
+    @check_flags
     def predict(
         self,
         data: Any,
@@ -337,22 +342,16 @@ class TrainedModel(OutOfFold):
         )
         options = replace(options, validate_features=validate_features)
         array = find_device_array(data)
-        source = None
-        if array is None:
-            source = find_chunks_of(model, data, data_has_header or None)
+        source = find_chunks_of(model, data, data_has_header or None) if array is None else None
+        wants = pred_contrib or options.pred_contrib
         if source is not None:
-            wants = pred_contrib or options.pred_contrib
             row_bytes = replace(options, pred_contrib=wants).row_bytes(model)
-            n_columns = model.n_columns if source.is_columnar else 0
-            Budget(options.max_memory).check_prediction(source.n_rows, n_columns, row_bytes)
-            if options.max_memory > 0:
-                _native.release_kept_pages()  # of a training that may go on later
+            leave_memory(model, source, row_bytes, options.max_memory, self._held_memory())
 
             def predict_part(table: Table) -> Any:
                 return self._predict_table(table, options, pred_contrib=wants)
 
             return predict_source(model, source, predict_part, options.disable_shape_check)
-        wants = pred_contrib or options.pred_contrib
         return self._predict_table(data if array is None else array, options, pred_contrib=wants)
 
     def _predict_table(self, data: Any, options: PredictOptions, *, pred_contrib: bool) -> Any:
@@ -375,6 +374,7 @@ class TrainedModel(OutOfFold):
     def _one_row(self) -> OneRow:
         return OneRow()
 
+    @check_flags
     def predictor(
         self,
         start_iteration: int = 0,
@@ -460,8 +460,7 @@ class TrainedModel(OutOfFold):
 
         Raises:
             IndexError: If there is no such round.
-            TypeError: If this is neither a number nor a slice.
-            ValueError: If a slice has a step.
+            TypeError, ValueError: If this is neither a number nor a slice without a step.
         """
         return self._with(take_rounds(self.used_model(-1), rounds))
 

@@ -6,6 +6,15 @@ from typing import Final
 
 from gossamer.params.param import Param
 
+_LAMBDARANK: Final = (
+    "lambdarank_bias_norm",
+    "lambdarank_normalization",
+    "lambdarank_num_pair_per_sample",
+    "lambdarank_pair_method",
+    "lambdarank_score_normalization",
+    "lambdarank_unbiased",
+)
+
 # Names that LightGBM 4.7 does not know.
 NOT_LIGHTGBMS: Final = frozenset(
     {
@@ -31,12 +40,7 @@ NOT_LIGHTGBMS: Final = frozenset(
         "goss_error",
         "grow_policy",
         "huber_slope",
-        "lambdarank_bias_norm",
-        "lambdarank_normalization",
-        "lambdarank_num_pair_per_sample",
-        "lambdarank_pair_method",
-        "lambdarank_score_normalization",
-        "lambdarank_unbiased",
+        *_LAMBDARANK,
         "linear_check",
         "linear_extrapolation",
         "max_conflict_rate",
@@ -78,12 +82,7 @@ XGBOOSTS: Final = frozenset(
         "huber_slope",
         "interaction_constraints",
         "lambda",
-        "lambdarank_bias_norm",
-        "lambdarank_normalization",
-        "lambdarank_num_pair_per_sample",
-        "lambdarank_pair_method",
-        "lambdarank_score_normalization",
-        "lambdarank_unbiased",
+        *_LAMBDARANK,
         "learning_rate",
         "max_bin",
         "max_cat_threshold",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import secrets
+import sys
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Final
@@ -33,6 +34,11 @@ class PlaygroundServer(ThreadingHTTPServer):
         self.page = make_page(playground).encode("utf-8")
         self.hosts = {f"{name}:{self.server_port}" for name in (HOST, "localhost")}
 
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Say nothing of browsers that leave before they are answered."""
+        if not isinstance(sys.exc_info()[1], ConnectionError):
+            super().handle_error(request, client_address)
+
 
 class _Handler(BaseHTTPRequestHandler):
     """Answers `GET /TOKEN/` with the page, and `POST /TOKEN/answer` with numbers."""
@@ -50,7 +56,8 @@ class _Handler(BaseHTTPRequestHandler):
         if not self._asks_for("answer"):
             return
         length = self.headers.get("Content-Length", "")
-        if not length.isdecimal() or int(length) > _LONGEST_REQUEST:
+        is_number = length.isdecimal() and len(length) <= len(str(_LONGEST_REQUEST))
+        if not is_number or int(length) > _LONGEST_REQUEST:
             self._refuse(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "The request is too long.")
             return
         try:

@@ -8,6 +8,7 @@ from importlib import import_module
 from typing import Any, Final
 
 from gossamer.errors import ParameterError
+from gossamer.plot.arguments import checks_arguments
 from gossamer.plot.models import find_booster
 from gossamer.plot.tree_text import format_number
 from gossamer.plot.tree_view import TreeBox, view_tree
@@ -21,6 +22,7 @@ _LEGEND: Final = (
 )
 
 
+@checks_arguments
 def create_tree_digraph(
     booster: Any,
     tree_index: int = 0,

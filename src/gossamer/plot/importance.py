@@ -8,6 +8,7 @@ import numpy as np
 
 from gossamer.errors import ParameterError
 from gossamer.model import Booster, CVBooster
+from gossamer.plot.arguments import checks_arguments
 from gossamer.plot.axes import Pair, check_pair, label_axes, make_axes, name_places
 from gossamer.plot.models import find_booster
 from gossamer.plot.style import LOW, MUTED
@@ -20,6 +21,7 @@ _MOST_HEIGHT: Final = 120.0  # inches
 _THIN: Final = 0.2  # LightGBM's bars
 
 
+@checks_arguments
 def plot_importance(
     booster: Any,
     ax: Axes | None = None,

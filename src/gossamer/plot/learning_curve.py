@@ -9,6 +9,7 @@ import numpy as np
 
 from gossamer.errors import ParameterError, ParameterTypeError
 from gossamer.model import Booster
+from gossamer.plot.arguments import checks_arguments
 from gossamer.plot.axes import Pair, check_pair, label_axes, make_axes
 
 if TYPE_CHECKING:
@@ -21,6 +22,7 @@ _MEAN: Final = "-mean"
 _SPREAD: Final = "-stdv"
 
 
+@checks_arguments
 def plot_metric(
     booster: Any,
     metric: str | None = None,
@@ -180,6 +182,13 @@ def _find_curves(
             got=unknown[0] if unknown else dataset_names,
             expected=f"some of {', '.join(history)}",
         )
+    for each in wanted:
+        if not isinstance(history[each], Mapping):
+            raise ParameterError.because(
+                "this is not a history of metrics",
+                got=history[each],
+                expected="{data set: {metric: values}}",
+            )
     name = next(iter(history[wanted[0]]), "") if metric is None else metric
     curves = {d: (name, history[d][name]) for d in wanted if name in history[d]}
     if not curves:

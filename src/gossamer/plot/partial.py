@@ -9,6 +9,7 @@ import numpy as np
 
 from gossamer.errors import ParameterError
 from gossamer.model.inspection.partial import PartialDependence
+from gossamer.plot.arguments import checks_arguments
 from gossamer.plot.axes import Look, label_axes, make_axes, name_places, takes_look
 from gossamer.plot.models import find_booster
 from gossamer.plot.style import LOW
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 _TEXTS: Final = {"title": "Partial dependence", "xlabel": "@feature@", "ylabel": "auto"}
 
 
+@checks_arguments
 @takes_look(_TEXTS, "show_grid")
 def plot_partial_dependence(
     booster: Any,

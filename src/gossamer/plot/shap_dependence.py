@@ -9,6 +9,7 @@ import numpy as np
 from gossamer.errors import DataError
 from gossamer.model.inspection.changed_columns import find_column
 from gossamer.model.inspection.partial import category_labels
+from gossamer.plot.arguments import checks_arguments
 from gossamer.plot.axes import Look, label_axes, make_axes, name_places, takes_look
 from gossamer.plot.colour_scale import draw_scale
 from gossamer.plot.models import find_booster
@@ -26,6 +27,7 @@ _MOST_NAMED: Final = 10  # categories with a colour of their own
 _TEXTS: Final = {"title": None, "xlabel": "@feature@", "ylabel": "Shapley value of @feature@"}
 
 
+@checks_arguments
 @takes_look(_TEXTS)
 def plot_shap_dependence(
     booster: Any,

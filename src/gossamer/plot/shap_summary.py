@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gossamer.errors import ParameterError
+from gossamer.plot.arguments import checks_arguments
 from gossamer.plot.axes import Look, label_rows, make_axes, takes_look
 from gossamer.plot.colour_scale import draw_scale
 from gossamer.plot.models import find_booster
@@ -25,6 +26,7 @@ _MOST_STACKED: Final = 10
 _TEXTS: Final = {"title": "Shapley values", "xlabel": "auto", "ylabel": None}
 
 
+@checks_arguments
 @takes_look(_TEXTS)
 def plot_shap_summary(
     booster: Any,

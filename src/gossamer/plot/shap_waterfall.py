@@ -9,6 +9,7 @@ import numpy as np
 
 from gossamer.errors import DataError, ParameterError
 from gossamer.model.prediction.predict import fitting_table
+from gossamer.plot.arguments import checks_arguments
 from gossamer.plot.axes import Look, label_rows, make_axes, takes_look
 from gossamer.plot.models import find_booster
 from gossamer.plot.shap_data import Explained, explain, strongest
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 _TEXTS: Final = {"title": "auto", "xlabel": "Raw score", "ylabel": None}
 
 
+@checks_arguments
 @takes_look(_TEXTS)
 def plot_shap_waterfall(
     booster: Any,

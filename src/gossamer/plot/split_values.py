@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gossamer.errors import ParameterError
+from gossamer.plot.arguments import checks_arguments
 from gossamer.plot.axes import Pair, check_pair, label_axes, make_axes
 from gossamer.plot.models import find_booster
 from gossamer.plot.style import LOW
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
+@checks_arguments
 def plot_split_value_histogram(
     booster: Any,
     feature: int | str,

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from gossamer.errors import ParameterError
 from gossamer.params.suggest import did_you_mean
+from gossamer.plot.arguments import checks_arguments
 from gossamer.plot.axes import Pair, make_axes, need_matplotlib
 from gossamer.plot.digraph import check_orientation
 from gossamer.plot.models import find_booster
@@ -27,6 +28,7 @@ _MOST_AREA: Final = 2500.0
 _MOST_LENGTH: Final = 250.0
 
 
+@checks_arguments
 def plot_tree(
     booster: Any,
     ax: Axes | None = None,

@@ -9,13 +9,13 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from gossamer.arguments import check_count, length_of
 from gossamer.data import Dataset, Table, Targets
 from gossamer.data.dataset import built_data
 from gossamer.data.random_order import random_order
 from gossamer.errors import DataError, GossamerError, ParameterError
 from gossamer.model import Booster
 from gossamer.model.given_params import given_params
-from gossamer.model.inspection.permutation import check_count
 from gossamer.model.model import Model
 from gossamer.model.prediction.predict import fitting_table
 from gossamer.objectives import Custom, SeveralTargets
@@ -165,7 +165,7 @@ def _encode(label: Any, classes: Any) -> npt.NDArray[np.int64]:
 
 
 def _read_targets(model: Model, label: Any, group: Any, query: Any, n_rows: int) -> Targets:
-    length = len(label) if hasattr(label, "__len__") else -1
+    length = length_of(label)
     if length != n_rows:
         raise DataError.because(
             "label and data differ in length",

@@ -8,6 +8,7 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from gossamer.arguments import as_path
 from gossamer.errors import ParameterError
 from gossamer.files import write_atomically
 from gossamer.report.gather import gather
@@ -100,7 +101,7 @@ def _check_path(path: object) -> Path:
     expected = "the path of a file, such as 'report.html'"
     if not isinstance(path, (str, os.PathLike)) or not (found := os.fspath(path)):
         raise ParameterError.because("the path cannot be used", got=path, expected=expected)
-    target = Path(os.fsdecode(found))
+    target = as_path(os.fsdecode(found))
     if target.is_dir():
         raise ParameterError.because("the path is a folder", got=str(target), expected=expected)
     if not target.absolute().parent.is_dir():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from numbers import Number
+from numbers import Integral, Number
 from typing import Any, Final
 
 import numpy as np
@@ -44,7 +44,8 @@ def training_params(
     if "random_state" in given:
         given["random_state"] = to_seed(given["random_state"])
     n_threads = to_threads(arguments["n_jobs"])
-    if n_threads != 0 and not any(CANONICAL.get(name) == "num_threads" for name in others):
+    is_given = not (isinstance(n_threads, Integral) and n_threads == 0)
+    if is_given and not any(CANONICAL.get(name) == "num_threads" for name in others):
         given["n_jobs"] = n_threads
     return {**given, **others}
 

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
+from gossamer.arguments import as_list, check_flags
 from gossamer.callbacks import record_evaluation
 from gossamer.cuda.arrays import to_host
 from gossamer.data import Dataset
@@ -187,7 +188,12 @@ class GossamerModel(Ensembles):
             self._learns_times(),
         )
         history: dict[str, dict[str, list[float]]] = {}
-        rest = (metrics, base, options["callbacks"] or (), record_evaluation(history))
+        rest = (
+            metrics,
+            base,
+            as_list("callbacks", options["callbacks"]),
+            record_evaluation(history),
+        )
         booster = self._train(params, train_set, valid_sets, names, *rest)
         self._name_classes(booster)
         self._booster = booster
@@ -264,10 +270,11 @@ class GossamerModel(Ensembles):
             given = getattr(self, "feature_names_in_", None) if given == "auto" else [given]
             if given is None and hasattr(x, "dtypes"):  # names that are numbers
                 given = getattr(x, "columns", None)
-        return "auto" if given is None else [str(name) for name in given]
+        return "auto" if given is None else [str(name) for name in as_list("feature_name", given)]
 
     # ---- prediction ----
 
+    @check_flags
     def predict(
         self,
         X: Any,
@@ -289,9 +296,9 @@ class GossamerModel(Ensembles):
                 one, else all; 0 or less: all.
             pred_leaf: Whether to return the leaf of each row in each tree.
             pred_contrib: Whether to return Shapley values, see `Booster.predict`.
-            validate_features: Whether the columns of a frame must have the names of those in `fit`,
-                in their order; None: as scikit-learn's estimators do. False: columns are taken by
-                position.
+            validate_features: None: columns of a frame are taken by name, in any order, as in
+                `Booster.predict`. True: they must also be in the order of those in `fit`. False:
+                they are taken by position.
             **kwargs: Parameters: `n_jobs`, `predict_disable_shape_check`, ...
 
         Returns:

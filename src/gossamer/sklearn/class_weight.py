@@ -42,7 +42,7 @@ def weigh_by_class(class_weight: Any, y: Array, classes: Any = None) -> Array:
         )
     if isinstance(class_weight, Mapping):
         return _from_mapping(class_weight, y, classes)
-    if class_weight != "balanced":
+    if not isinstance(class_weight, str) or class_weight != "balanced":
         raise ParameterError.because(
             "class_weight cannot be used",
             got=class_weight,

@@ -9,6 +9,7 @@ import numpy.typing as npt
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
+from gossamer.arguments import check_flags
 from gossamer.data.table.columns import is_level
 from gossamer.data.table.times import TIME_KINDS
 from gossamer.errors import DataError, NotSupportedError, ParameterError
@@ -204,6 +205,7 @@ class GossamerClassifier(ClassLabels, ClassifierMixin, GossamerModel):  # type: 
 
     # ---- prediction ----
 
+    @check_flags
     def predict(
         self,
         X: Any,
@@ -239,6 +241,7 @@ class GossamerClassifier(ClassLabels, ClassifierMixin, GossamerModel):  # type: 
         border = 0.5 if self._decides_by_probability else 0.0
         return on_host(result, lambda scores: self._decide(scores, border))
 
+    @check_flags
     def predict_proba(
         self,
         X: Any,

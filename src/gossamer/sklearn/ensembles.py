@@ -34,7 +34,8 @@ class Ensembles(Parameters):
     @property
     def _keeps_rows(self) -> bool:
         """Whether rows of weight 0 stay: out-of-fold predictions are about every row."""
-        return self._own("folds") is not None or self._own("quality") == "best"
+        quality = self._own("quality")
+        return self._own("folds") is not None or (isinstance(quality, str) and quality == "best")
 
     def _train(
         self,
@@ -87,8 +88,9 @@ class Ensembles(Parameters):
         Raises:
             ParameterError: If arguments contradict each other.
         """
-        quality = check_choice("quality", self._own("quality") or "fast", QUALITIES)
-        folds, is_auto = self._own("folds"), self._own("early_stopping") == _AUTO
+        given, stopping = self._own("quality"), self._own("early_stopping")
+        quality = "fast" if given is None else check_choice("quality", given, QUALITIES)
+        folds, is_auto = self._own("folds"), isinstance(stopping, str) and stopping == _AUTO
         if self._own("calibration") is not None and folds is None and quality != "best":
             raise ParameterError.because(
                 "calibration needs out-of-fold predictions",

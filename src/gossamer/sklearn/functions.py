@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy.typing as npt
 
+from gossamer.arguments import as_list
 from gossamer.data import Dataset
 from gossamer.errors import ParameterError
 
@@ -81,17 +82,17 @@ def read_metrics(eval_metric: Any) -> tuple[list[Any], list[LabelsFirst]]:
         (['l1', 'l2', 'auc'], [])
     """
     is_one = isinstance(eval_metric, str) or callable(eval_metric)
-    wanted = [eval_metric] if is_one else list(eval_metric or ())
+    wanted = [eval_metric] if is_one else as_list("eval_metric", eval_metric)
     functions = [LabelsFirst.wrap(f, "eval_metric") for f in wanted if callable(f)]
     return split_names([metric for metric in wanted if not callable(metric)]), functions
 
 
 def split_names(names: Any) -> list[Any]:
     """Return names of metrics one by one; as in a parameter, a string may hold several."""
-    parts = [names] if isinstance(names, str) else list(names or ())
+    parts = [names] if isinstance(names, str) else as_list("metric", names)
     return [
         name
         for part in parts
         for name in (map(str.strip, part.split(",")) if isinstance(part, str) else [part])
-        if name is not None and name != ""
+        if name is not None and not (isinstance(name, str) and name == "")
     ]

@@ -20,11 +20,12 @@ from sklearn.utils.validation import (
 from gossamer.cuda.arrays import find_device_array, to_host
 from gossamer.data import Dataset, Table, as_table
 from gossamer.data.categories.levels import NO_LEVELS, Levels
+from gossamer.data.labels.named_columns import keep_columns
 from gossamer.data.table.frames import frame_names, is_frame, is_numeric
 from gossamer.data.table.names import check_names
 from gossamer.data.table.sparse import is_sparse, to_compressed_rows
 from gossamer.data.table.table_kinds import as_known
-from gossamer.errors import DataError, ParameterError
+from gossamer.errors import DataError, GossamerError, ParameterError, shorten
 from gossamer.model.prediction.predict import refuse_row
 from gossamer.sklearn.class_weight import weigh_by_class
 from gossamer.sklearn.fields_in_table import Parts, leave_out, refuse_path
@@ -49,7 +50,8 @@ def check_rows(
         estimator: Knows how many columns there are, and their names.
         x: The rows.
         levels: The training data's levels.
-        validate_features: False: columns of frames are taken by position.
+        validate_features: None: columns of frames are taken by name, in any order. True: they must
+            also be in the order of the training data. False: they are taken by position.
     """
     if not levels and _is_fitting(estimator, x):
         return x
@@ -60,14 +62,32 @@ def check_rows(
     x = as_frame(leave_out(x, getattr(estimator, "_named_columns", ())))
     if validate_features is False and is_frame(x):
         return replace(as_table(x, levels or NO_LEVELS), names=None)
-    if levels or has_levels(x):
-        x = _as_array_of_objects(x)
-        validate_data(estimator, x, reset=False, skip_check_array=True)
-        # Names are checked by now, and the model may know the columns by others.
-        return replace(as_table(x, levels or NO_LEVELS), names=None)
-    return validate_data(
-        estimator, _prepare(x), reset=False, accept_sparse=_AS_IT_IS, ensure_all_finite=False
-    )
+    if validate_features is None:
+        x = _in_order(x, getattr(estimator, "feature_names_in_", None))
+    try:
+        if levels or has_levels(x):
+            x = _as_array_of_objects(x)
+            validate_data(estimator, x, reset=False, skip_check_array=True)
+            # Names are checked by now, and the model may know the columns by others.
+            return replace(as_table(x, levels or NO_LEVELS), names=None)
+        return validate_data(
+            estimator, _prepare(x), reset=False, accept_sparse=_AS_IT_IS, ensure_all_finite=False
+        )
+    except GossamerError:
+        raise
+    except ValueError as error:  # scikit-learn's words, as an error of ours
+        raise DataError(str(error)) from None
+
+
+def _in_order(x: Any, names: Array | None) -> Any:
+    """Return a frame that has these columns in another order in this one; others as they are."""
+    if names is None or not is_frame(x):
+        return x
+    there = frame_names(x)
+    is_same_set = len(there) == len(names) and set(there) == set(names)
+    if not is_same_set or list(names) == there:
+        return x
+    return keep_columns(x, [there.index(name) for name in names])
 
 
 def _is_fitting(estimator: Any, x: Any) -> bool:
@@ -139,7 +159,13 @@ def as_frame(x: Any) -> Any:
 
     for library in ("pandas", "polars", "pyarrow"):
         if importlib.util.find_spec(library) is not None:
-            return narwhals.from_dict(dict(x), backend=library).to_native()
+            try:
+                return narwhals.from_dict(dict(x), backend=library).to_native()
+            except (TypeError, ValueError) as error:
+                raise DataError.because(
+                    f"the columns cannot be used ({shorten(error)})",
+                    expected="a list or an array of the same length for each name",
+                ) from None
     raise DataError.because(
         "estimators need a library of data frames for columns by name",
         got=type(x).__name__,

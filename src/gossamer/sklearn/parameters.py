@@ -134,8 +134,9 @@ class Parameters(Estimator):
         arguments = {name: getattr(self, name) for name in _DEFAULTS}
         others = {
             name: value
-            for name, value in self._others.items()
-            if name not in OWN and not (name == "early_stopping" and value == "auto")
+            for name, value in self._known_others().items()
+            if name not in OWN
+            and not (name == "early_stopping" and isinstance(value, str) and value == "auto")
         }
         params = training_params(arguments, _DEFAULTS, others)
         for name in [n for n in params if CANONICAL.get(n) == "categorical_feature"]:
@@ -145,13 +146,18 @@ class Parameters(Estimator):
         check_choice("importance_type", self.importance_type, IMPORTANCE_TYPES)
         return params
 
+    def _known_others(self) -> dict[str, Any]:
+        """Return the parameters that were given as `**kwargs`."""
+        return self._others
+
     def _prediction_params(self, given: Mapping[str, Any], trained_with: Params) -> dict[str, Any]:
         """Return parameters of predictions that were set, also after `fit`, and are not given."""
         known = {CANONICAL.get(name) for name in given}
         found = {
             CANONICAL[name]: value
             for name, value in self._others.items()
-            if name not in OWN
+            if name in CANONICAL
+            and name not in OWN
             and TABLE[CANONICAL[name]].group == "Prediction"
             and CANONICAL[name] not in known
         }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -11,6 +12,9 @@ import numpy.typing as npt
 from gossamer import _native
 from gossamer.data.storage.row_files import put_rows, take_rows
 from gossamer.objectives import Gradients
+
+# Rows of the sample that are worked on at a time.
+_PAGE_ROWS: Final = 2**18
 
 
 class SampleGrower:
@@ -38,7 +42,7 @@ class SampleGrower:
     ) -> list[_native.Tree]:
         """Grow the tree of each output, and add its values to the scores of the sample."""
         sample = self._bins.take_rows(rows, n_threads, as_sample=True)
-        grower = _native.Grower(sample)
+        grower = _native.Grower(sample, page_rows=_PAGE_ROWS)
         n_rows, hessian = self._bins.n_rows, gradients.hessian
         taken = take_rows(score, n_rows, rows)
         trees = grower.grow(
@@ -52,6 +56,5 @@ class SampleGrower:
             n_threads,
         )
         put_rows(taken, n_rows, rows, score)
-        self.stats.update(grower.stats())
-        self.stats["passes"] += 1
+        self.stats.update(grower.stats() | {"passes": 1})
         return trees

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from gossamer import _native
 from gossamer.data import Targets
 from gossamer.data.storage.binned import BinnedTable
-from gossamer.data.storage.budget import Budget
+from gossamer.data.storage.budget import Budget, leaf_bytes, sample_need, samples_rows
 from gossamer.data.storage.row_files import RowFiles
 from gossamer.data.table.matrix import Values
 from gossamer.data.table.names import default_names
@@ -109,8 +109,9 @@ class TreeGrower:
             raw: The user's own table, where leaves are linear or splits found by value.
             held: Of `max_memory`, the bytes that are not for histograms and samples.
         """
-        self._table = table
+        self._table = self._given = table
         self._held = held
+        self._uses_files = False
         self._names = default_names(table.binning.n_columns) if names is None else names
         self._objective = objective
         self._params = params
@@ -173,6 +174,8 @@ class TreeGrower:
 
     def use_row_files(self, files: RowFiles) -> None:
         """Keep gradients that are rounded for a tree in a file from now on."""
+        self._uses_files = True
+        self.set_params(self._params)
         # A row takes four numbers where the largest gradient is far above the others.
         self._native.use_row_values(files.zeros(4 * self._table.n_rows, np.uint32))
 
@@ -195,9 +198,16 @@ class TreeGrower:
         self._limits = self._make_limits()
         if splits_by_value(params) and self._sorted is None:
             self._sort_columns()
-        self._settings = [self._make_settings(k) for k in range(self._objective.n_outputs)]
-        histograms = self._settings[0].max_histogram_bytes
-        self._pages.keep(Budget.of(params).kept_bytes(params, self._held, histograms))
+        budget, bins, n_outputs = Budget.of(params), self._given.bins, self._objective.n_outputs
+        # Loaded when a tree is grown: until then, validation data may take the memory.
+        self._loaded_bytes = 0 if self._uses_files else budget.loaded_bytes(bins, self._held)
+        if self._loaded_bytes == 0 and self._table is not self._given:
+            self._use_table(self._given)
+        self._settings = [self._make_settings(k) for k in range(n_outputs)]
+        histograms, held = self._settings[0].max_histogram_bytes, self._held + self._loaded_bytes
+        self._for_sample = budget.reserved_for_sample(bins, params, n_outputs, held)
+        kept = budget.kept_bytes(held, histograms, self._for_sample)
+        self._pages.keep(0 if self._loaded_bytes else kept)
         self._column_seed = params.feature_fraction_seed
         self._threshold_seed = params.extra_seed
         fractions = (
@@ -206,6 +216,18 @@ class TreeGrower:
             params.feature_fraction_bynode,
         )
         self._samples_columns = min(fractions) < 1
+
+    def _use_table(self, table: BinnedTable) -> None:
+        """Grow trees on other bins of the same rows."""
+        self._samples.stats.update(self._native.stats())
+        self._table = table
+        self._native = table.make_grower(self.has_vector_leaves)
+
+    def _load(self, n_threads: int) -> None:
+        """Read bins from disk that fit in memory."""
+        rows = np.arange(self._given.n_rows, dtype=np.uint32)
+        bins = self._given.bins.take_rows(rows, n_threads, as_sample=True)
+        self._use_table(BinnedTable(self._given.binning, bins, self._given.choice))
 
     def _sort_columns(self) -> None:
         params, binning = self._params, self._table.binning
@@ -281,7 +303,11 @@ class TreeGrower:
         settings = make_grow_params(self._params)
         settings.limits = self._limits
         settings.max_histogram_bytes = Budget.of(self._params).histogram_bytes(
-            self._table.bins, self._held, settings.max_histogram_bytes, settings.num_leaves
+            self._table.bins,
+            self._params,
+            self._held + self._loaded_bytes,
+            settings.max_histogram_bytes,
+            settings.num_leaves,
         )
         if self._proposals is not None:
             settings.proposals = self._proposals
@@ -372,6 +398,8 @@ class TreeGrower:
             is_linear: Whether leaves get linear models.
             n_set: Which of the round's parallel trees these are: random choices depend on it, too.
         """
+        if self._loaded_bytes > 0 and self._table is self._given:
+            self._load(n_threads)
         settings = self.settings_of(n_round, n_set)
         rows = None if bag is None else bag.inside
         label = targets.label if self.refits_leaves else None
@@ -418,8 +446,20 @@ class TreeGrower:
         """Whether the bins of a sample are read from disk once, and the tree grown in memory."""
         if _native.on_disk(self._table.bins) is None or self._costs is not None:
             return False
-        budget, n_outputs = Budget.of(self._params), self._objective.n_outputs
-        return budget.holds_sample(self._table.bins, n_sampled, n_outputs, self._held)
+        need = sample_need(self._table.bins, n_sampled, self._objective.n_outputs)
+        if samples_rows(self._params):
+            return need <= self._for_sample
+        return need <= Budget.of(self._params).most_for_sample(self._held)
+
+    def memory_between_rounds(self) -> int:
+        """Return the bytes of `max_memory` that the training takes between two rounds."""
+        if self._params.max_memory == 0:
+            return 0
+        # On pages, the rows of leaves are known while a tree grows, and no longer.
+        is_on_disk = _native.on_disk(self._given.bins) is not None and not self._loaded_bytes
+        in_leaves = leaf_bytes(self._table.n_rows, self._params) if is_on_disk else 0
+        held = self._held + self._loaded_bytes - in_leaves
+        return held + self._settings[0].max_histogram_bytes
 
     def stats(self) -> dict[str, float]:
         """Return seconds per stage and amounts of work so far."""

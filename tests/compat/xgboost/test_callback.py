@@ -135,8 +135,8 @@ def test_files_while_training(few_values: Any, tmp_path: Any) -> None:
     callback = ours.callback.TrainingCheckPoint
     train(ours, data, 6, callback(tmp_path, interval=2), callback(tmp_path, "p", True, 4))
     names = sorted(path.name for path in tmp_path.iterdir())
-    assert names == ["model_2.gsm", "model_4.gsm", "p_4.pkl"]
-    assert ours.Booster(model_file=tmp_path / "model_4.gsm").num_boosted_rounds() == 5
+    assert names == ["model_2.ubj", "model_4.ubj", "p_4.pkl"]
+    assert ours.Booster(model_file=tmp_path / "model_4.ubj").num_boosted_rounds() == 5
     assert pickle.loads((tmp_path / "p_4.pkl").read_bytes()).num_boosted_rounds() == 5
 
 

@@ -111,9 +111,9 @@ def test_our_own_format_under_any_name(few_values: Any, tmp_path: Path) -> None:
     model.set_attr(colour="blue")
     content = model.save_raw("gossamer")
     (tmp_path / "old.json").write_bytes(content)  # as versions before this one wrote them
-    model.save_model(tmp_path / "model.bin")
-    assert (tmp_path / "model.bin").read_bytes() == content
-    for path in ("old.json", "model.bin"):
+    model.save_model(tmp_path / "model.gsm")
+    assert (tmp_path / "model.gsm").read_bytes() == content
+    for path in ("old.json", "model.gsm"):
         loaded = ours.Booster(model_file=tmp_path / path)
         assert loaded.attributes() == {"colour": "blue"}
         np.testing.assert_array_equal(loaded.predict(data), model.predict(data))

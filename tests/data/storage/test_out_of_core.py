@@ -27,12 +27,18 @@ from gossamer import Booster, Dataset, Sequence, _native, cv, files, train
 from gossamer.data.builders import from_subset
 from gossamer.data.dataset import built_data
 from gossamer.data.request import Request
-from gossamer.data.storage.budget import Budget
+from gossamer.data.storage.budget import Budget, row_needs, sample_need
 from gossamer.errors import NotSupportedError, ParameterError
 from gossamer.model.files import model_file
-from gossamer.model.training.memory import Placement, may_be_in_files, place_rows
+from gossamer.model.training.memory import (
+    Placement,
+    may_be_in_files,
+    place_rows,
+    training_needs,
+)
 from gossamer.model.training.pass_report import PassReport
 from gossamer.model.training.training import Training
+from gossamer.objectives import make_objective
 from gossamer.params import resolve
 from gossamer.params.memory import machine_memory, parse_memory, write_memory
 
@@ -54,6 +60,7 @@ def pages_of(monkeypatch: pytest.MonkeyPatch) -> Iterator[PagesOf]:
         monkeypatch.setattr(Budget, "holds_validation", lambda *_: False)
         monkeypatch.setattr(Budget, "page_rows", lambda *_: page_rows)
         monkeypatch.setattr(Budget, "kept_bytes", lambda *_: 0)  # each pass reads all of them
+        monkeypatch.setattr(Budget, "loaded_bytes", lambda *_: 0)
 
     yield choose
 
@@ -228,11 +235,101 @@ def test_kept_pages_are_read_once(
 
 
 def test_memory_that_is_left_keeps_pages() -> None:
-    params = resolve({"max_memory": "1GB"})
-    assert Budget(10**9).kept_bytes(params, 4 * 10**8, 10**8) == 375 * 10**6
-    assert Budget(10**9).kept_bytes(params, 10**9, 10**8) == 0
-    sampled = resolve({"max_memory": "1GB", "bagging_fraction": 0.2, "bagging_freq": 1})
-    assert Budget(10**9).kept_bytes(sampled, 4 * 10**8, 10**8) == 225 * 10**6
+    assert Budget(10**9).kept_bytes(4 * 10**8, 10**8, 0) == 375 * 10**6
+    assert Budget(10**9).kept_bytes(10**9, 10**8, 0) == 0
+    assert Budget(10**9).kept_bytes(4 * 10**8, 10**8, 3 * 10**8) == 150 * 10**6
+
+
+def test_memory_of_samples() -> None:
+    bins = built_data(Dataset(X, Y)).table.bins
+    n_sampled = int(0.2 * N_ROWS + 8 * N_ROWS**0.5) + 1
+    need = n_sampled * (8 + 4 + 4 + 16)  # six lanes take eight bytes
+
+    def reserved(left: int, **params: Any) -> int:
+        return Budget(10**6 + left).reserved_for_sample(bins, resolve(params), 1, 10**6)
+
+    assert reserved(10**9) == reserved(10**9, bagging_fraction=0.2, bagging_freq=0) == 0
+    assert reserved(10**9, bagging_fraction=0.2) == need
+    by_class = {"neg_bagging_fraction": 0.2, "pos_bagging_fraction": 0.1}
+    assert reserved(10**9, objective="binary", **by_class) == need
+    assert reserved(need, bagging_fraction=0.2) == 0
+    assert reserved(need * 4 // 3 + 2, bagging_fraction=0.2) == need
+    # How many rows these take is known when they have been drawn.
+    for params in (
+        {"data_sample_strategy": "goss"},
+        {"data_sample_strategy": "mvs", "bagging_fraction": 0.2},
+        {"bagging_by_query": True, "bagging_fraction": 0.2},
+    ):
+        assert reserved(10**8, **params) == 75 * 10**6
+
+
+@pytest.mark.parametrize("name", SUPPORTED[::4])
+def test_bins_that_fit_after_all_are_loaded(
+    name: str, pages_of: PagesOf, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    expected = bytes_of(CASES[name], 1)
+    loaded_bytes = Budget.loaded_bytes
+    pages_of(8192)
+    monkeypatch.setattr(Budget, "loaded_bytes", loaded_bytes)
+    assert bytes_of(CASES[name], 2, max_memory="1GB") == expected
+
+
+def test_loaded_bins_make_way_for_validation_data(
+    pages_of: PagesOf, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    passes: list[int] = []
+
+    def run(**params: Any) -> tuple[str, list[Any]]:
+        data = Dataset(X, Y, params=params, free_raw_data=False)
+        booster = Booster({"verbosity": -1, "num_leaves": 7, **params}, data)
+        for i in range(4):
+            if i == 2:
+                booster.add_valid(data.create_valid(X, Y), "other")
+            booster.update()
+            passes.append(booster.num_passes())
+        return booster.model_to_string(), booster.eval_valid()
+
+    expected = run()
+    assert passes == [0] * 4
+    passes.clear()
+    held = []
+
+    def loaded_bytes(_: Budget, __: Any, held_now: int) -> int:
+        held.append(held_now)
+        return 600_000 if held_now == held[0] else 0
+
+    pages_of(8192)
+    monkeypatch.setattr(Budget, "loaded_bytes", loaded_bytes)
+    assert run(max_memory="1GB") == expected
+    assert held[-1] > held[0]
+    assert passes[:2] == [1, 1]
+    assert passes[1] < passes[2] < passes[3]
+
+
+def test_what_is_loaded(pages_of: PagesOf) -> None:
+    loaded_bytes = Budget.loaded_bytes
+    pages_of(8192)
+    data = Dataset(X, Y, params={"max_memory": "1GB"}).construct()
+    bins = built_data(data).table.bins
+    need = N_ROWS * (2 * 8 + 4)
+    least = 10**6 + need + 6 * 20 * bins.n_cells
+    assert loaded_bytes(Budget(least), bins, 10**6) == need
+    assert loaded_bytes(Budget(least - 1), bins, 10**6) == 0
+    assert loaded_bytes(Budget(0), bins, 10**6) == 0
+    in_memory = built_data(Dataset(X, Y)).table.bins
+    assert loaded_bytes(Budget(10**9), in_memory, 10**6) == 0
+
+
+def test_a_sample_of_a_fifth_fits_at_five_times_the_limit() -> None:
+    """A file of 1 GB with 100 columns of float32 under a limit of 200 MB."""
+    params = resolve({"max_memory": "200MB", "bagging_fraction": 0.2})
+    n_rows, few = 2_475_000, np.random.default_rng(0).normal(size=(2000, 100))
+    data = built_data(Dataset(few, few[:, 0]))
+    objective = make_objective(params, data.targets)
+    rows = row_needs(n_rows, 1, sample_bytes=5, share=0.2, has_weight=False, in_files=True)
+    held = sum(rows.values()) + training_needs(params, objective, data)["small buffers"] + 2**23
+    need = sample_need(data.table.bins, int(0.2 * n_rows), 1)
+    assert need < Budget.of(params).most_for_sample(held)
 
 
 def test_samples_that_do_not_fit_are_read_page_by_page(
@@ -241,7 +338,7 @@ def test_samples_that_do_not_fit_are_read_page_by_page(
     case = CASES["binary bagging by class"]
     expected = bytes_of(case, 1)
     pages_of(8192)
-    monkeypatch.setattr(Budget, "holds_sample", lambda *_: False)
+    monkeypatch.setattr(Budget, "reserved_for_sample", lambda *_: 0)
     assert bytes_of(case, 2, max_memory="1GB") == expected
 
 
@@ -795,7 +892,7 @@ LOST_SCORES = """
 import os, sys
 import numpy as np
 from gossamer import Booster, Dataset, _native, train
-from gossamer.data.storage.budget import Budget
+from gossamer.data.storage.budget import Budget, row_needs, sample_need
 from gossamer.model.training import prepared
 from gossamer.model.training.memory import Placement
 
@@ -850,7 +947,7 @@ import re, threading, time
 from pathlib import Path
 import numpy as np
 from gossamer import Booster, Dataset
-from gossamer.data.storage.budget import Budget
+from gossamer.data.storage.budget import Budget, row_needs, sample_need
 from gossamer.model.training import prepared
 from gossamer.model.training.memory import Placement
 
@@ -891,7 +988,7 @@ SMALL_DISK = """
 import resource, sys
 import numpy as np
 from gossamer import Dataset
-from gossamer.data.storage.budget import Budget
+from gossamer.data.storage.budget import Budget, row_needs, sample_need
 Budget.holds_table = lambda *_: False
 resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))
 params = {"max_memory": "1GB", "cache_dir": sys.argv[2], "cat_target_statistics": "off"}
@@ -918,7 +1015,7 @@ NO_PERMISSION = """
 import os, sys
 import numpy as np
 from gossamer import Dataset
-from gossamer.data.storage.budget import Budget
+from gossamer.data.storage.budget import Budget, row_needs, sample_need
 Budget.holds_table = lambda *_: False
 params = {"max_memory": "1GB", "cache_dir": sys.argv[1]}
 data = Dataset(np.zeros((9, 2)) + np.arange(9)[:, None], params=params)
@@ -973,7 +1070,7 @@ def test_a_file_that_is_replaced_during_training(
 KILLED = """
 import os, signal, sys
 from gossamer import Dataset, _native
-from gossamer.data.storage.budget import Budget
+from gossamer.data.storage.budget import Budget, row_needs, sample_need
 Budget.holds_table = lambda *_: False
 Budget.page_rows = lambda *_: 8192
 finish = _native.PageWriter.finish
@@ -1217,6 +1314,18 @@ def test_predictions_of_files_count(parquet: Path) -> None:
     np.testing.assert_array_equal(booster.predict(parquet, max_memory="1GB"), expected)
 
 
+def test_predictions_leave_memory_to_a_training(parquet: Path, pages_of: PagesOf) -> None:
+    pages_of(8192)
+    params = {"max_memory": "200MB", "verbosity": -1, "num_leaves": 7}
+    booster = Booster(params, Dataset(parquet, label="y", params=params))
+    booster.update()
+    text = smallest(lambda limit: booster.predict(parquet, max_memory=limit))
+    assert "the training (" in text
+    assert "free_dataset()" in text
+    alone = smallest(lambda limit: booster.free_dataset().predict(parquet, max_memory=limit))
+    assert "the training" not in alone
+
+
 def test_folds_and_subsets_count(pages_of: PagesOf) -> None:
     table, label = many_rows(400_000)
     pages_of(8192)
@@ -1228,13 +1337,50 @@ def test_folds_and_subsets_count(pages_of: PagesOf) -> None:
         return cv(params, data, 1, nfold=3, stratified=False)
 
     assert "for 3 folds" in smallest(run, "60MB")
-    wide = Dataset(np.tile(X, (1, 4)), Y, params={"max_memory": "49MB"}).construct()
-    wide.subset(np.arange(1000)).construct()
-    built = built_data(wide)
-    few = replace(built, source=replace(built.source, params=resolve({"max_memory": "1MB"})))
+
+
+def test_a_copy_in_memory_counts() -> None:
+    built = built_data(Dataset(X, Y))
+    few = replace(built, source=replace(built.source, params=resolve({"max_memory": 500_000})))
     request = Request(None, {}, "auto", None, resolve({}), resolve({}))
     with pytest.raises(ParameterError, match="to copy 30,000 rows"):
         from_subset.build(request, few, np.arange(N_ROWS))
+
+
+@pytest.mark.parametrize("n_taken", [1, 100, 17_000, N_ROWS])
+def test_rows_of_pages_become_pages(n_taken: int, pages_of: PagesOf, tmp_path: Path) -> None:
+    rows = np.sort(np.random.default_rng(n_taken).choice(N_ROWS, n_taken, replace=False))
+    table = X.copy()
+    table[rows, 2] = 1.0  # missing elsewhere only
+    table[:, 5] = np.digitize(table[:, 5], [0.0, 1.0])  # shares a lane
+
+    def run(**params: Any) -> Any:
+        data = Dataset(table, Y, weight=np.abs(Y) + 1, params=params, free_raw_data=False)
+        part = data.subset(rows).construct()
+        assert (on_disk(part) is not None) == bool(params)
+        settings = {"verbosity": -1, "min_data_in_leaf": 5, **params}
+        valid = data.subset(np.arange(0, N_ROWS, 3))
+        booster = train(settings, part, 3, [valid])
+        return booster.model_to_string(), booster.best_score, built_data(part).table.bins
+
+    *expected, bins = run()
+    for page_rows in (8192, 3 * 8192):
+        pages_of(page_rows)
+        *found, pages = run(max_memory="1GB", cache_dir=str(tmp_path))
+        assert found == expected
+        np.testing.assert_array_equal(pages.has_missing(), bins.has_missing())
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_rows_that_fit_are_copied_into_memory(
+    pages_of: PagesOf, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    holds_table = Budget.holds_table
+    pages_of(8192)
+    data = Dataset(X, Y, params={"max_memory": "60MB"}).construct()
+    assert on_disk(data) is not None
+    monkeypatch.setattr(Budget, "holds_table", holds_table)
+    assert on_disk(data.subset(np.arange(5000)).construct()) is None
 
 
 def test_histograms_leave_memory_to_validation_data(pages_of: PagesOf) -> None:

@@ -8,7 +8,8 @@ from typing import Any, ClassVar
 
 import gossamer.model
 from gossamer.callbacks import EvalResult
-from gossamer.compat.lightgbm.conflicts import warn_of_conflicts
+from gossamer.compat.lightgbm.conflicts import read_params
+from gossamer.compat.shap import register_if_imported
 from gossamer.data import Dataset, Sequence
 from gossamer.errors import GossamerError
 from gossamer.logger import register_logger
@@ -59,12 +60,21 @@ class Booster(gossamer.model.Booster):
         model_str: str | None = None,
     ) -> None:
         """Start a training, or load a model."""
-        warn_of_conflicts(params)
-        super().__init__(params, train_set, model_file, model_str)
+        super().__init__(read_params(params), train_set, model_file, model_str)
+
+    def feature_name(self) -> list[str]:
+        """Return the names of the columns; as in LightGBM, white space is an underscore."""
+        return ["_".join(name.split()) or "_" for name in super().feature_name()]
+
+    @property
+    def valid_sets(self) -> list[Dataset]:
+        """The validation sets, until the data is freed."""
+        return [] if self.training is None else [scored.given for scored in self.training.valid]
 
     @classmethod
     def adopt(cls, booster: gossamer.model.Booster) -> Booster:
         """Return the same model, training included, as one of this class."""
+        register_if_imported()
         if isinstance(booster, cls):
             return booster
         adopted = cls.__new__(cls)

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from gossamer.compat.lightgbm.basic import Booster, Dataset
-from gossamer.compat.lightgbm.conflicts import warn_of_conflicts
+from gossamer.compat.lightgbm.conflicts import read_params
 from gossamer.compat.lightgbm.shown_params import shown_params
 from gossamer.cv import cv as gossamer_cv
 from gossamer.errors import ParameterError
@@ -40,7 +40,7 @@ def train(
         >>> train({"verbosity": -1}, data, 2).num_trees()
         2
     """
-    warn_of_conflicts(params)
+    params = read_params(params)
     n_rounds = args[0] if args else kwargs.get("num_boost_round", _DEFAULT_ROUNDS)
     _check_rounds(n_rounds)
     booster = gossamer_train(params, train_set, *args, **kwargs)
@@ -61,10 +61,13 @@ def cv(
         >>> list(cv({"verbosity": -1}, data, 2, stratified=False))
         ['valid l2-mean', 'valid l2-stdv']
     """
-    warn_of_conflicts(params)
-    _check_rounds(args[0] if args else kwargs.get("num_boost_round", _DEFAULT_ROUNDS))
+    params = read_params(params)
+    n_rounds = args[0] if args else kwargs.get("num_boost_round", _DEFAULT_ROUNDS)
+    _check_rounds(n_rounds)
     found = gossamer_cv(params, train_set, *args, **kwargs)
     if "cvbooster" in found:
         models = found["cvbooster"]
         models.boosters = [Booster.adopt(booster) for booster in models.boosters]
+        for booster in models.boosters:
+            booster.params = shown_params(booster.params, n_rounds)
     return found

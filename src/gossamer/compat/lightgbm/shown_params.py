@@ -25,6 +25,8 @@ def shown_params(params: Mapping[str, Any], n_rounds: int) -> dict[str, Any]:
     shown = {}
     for name, value in params.items():
         canonical = CANONICAL.get(name, name)
+        if canonical == "early_stopping_round" and value is None:
+            continue
         if canonical == "num_iterations":
             shown[canonical] = params.get(canonical, value)
         else:

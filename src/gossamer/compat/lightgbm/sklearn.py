@@ -8,7 +8,7 @@ import warnings
 from typing import TYPE_CHECKING, Any
 
 from gossamer.compat.lightgbm.basic import Booster, LGBMDeprecationWarning
-from gossamer.compat.lightgbm.conflicts import warn_of_conflicts
+from gossamer.compat.lightgbm.conflicts import warn_of_conflicts, without_unknown
 from gossamer.logger import warn
 from gossamer.params import CANONICAL
 from gossamer.sklearn import (
@@ -17,6 +17,7 @@ from gossamer.sklearn import (
     GossamerRanker,
     GossamerRegressor,
 )
+from gossamer.sklearn.parameters import OWN
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -25,10 +26,10 @@ __all__ = ["LGBMClassifier", "LGBMModel", "LGBMRanker", "LGBMRegressor"]
 
 
 def _warn_of_arguments(params: dict[str, Any]) -> None:
-    """Warn of other names of `objective` and `eval_at`, which win over the arguments."""
+    """Warn of other names of `objective`, and of `eval_at`, which win over the arguments."""
     for name, value in params.items():
         for argument in ("objective", "eval_at"):
-            if name != argument and value is not None and CANONICAL.get(name) == argument:
+            if name != "objective" and value is not None and CANONICAL.get(name) == argument:
                 warn(f"Found {name!r} in params: using it instead of the {argument!r} argument.")
     # Arguments at their defaults are not given: the estimator passes over them.
     others = {name: value for name, value in params.items() if name not in _ARGUMENTS}
@@ -48,6 +49,12 @@ class LGBMModel(GossamerModel):
         True
     """
 
+    def __sklearn_tags__(self) -> Any:
+        """Say what LightGBM's estimators say: labels are one column."""
+        tags = super().__sklearn_tags__()
+        tags.target_tags.one_d_labels = True
+        return tags
+
     def fit(self, *args: Any, **kwargs: Any) -> Self:
         """Train the model; see `GossamerModel.fit`."""
         _warn_of_arguments(self.get_params())
@@ -57,6 +64,12 @@ class LGBMModel(GossamerModel):
         super().fit(*args, **kwargs)
         self._booster = Booster.adopt(self._booster)
         return self
+
+    def _known_others(self) -> dict[str, Any]:
+        """Return the parameters that are known; as in LightGBM, others are passed over."""
+        own = {name: value for name, value in self._others.items() if name in OWN}
+        others = {name: value for name, value in self._others.items() if name not in OWN}
+        return {**without_unknown(others), **own}
 
     def load_model(self, filename: str | os.PathLike[str]) -> Self:
         """Take a model from a file; see `GossamerModel.load_model`."""

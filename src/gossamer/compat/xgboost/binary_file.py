@@ -11,6 +11,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from gossamer.arguments import as_path
 from gossamer.data import as_table
 from gossamer.data.files.file_kinds import UNREADABLE
 from gossamer.data.table.sparse import is_sparse
@@ -52,7 +53,7 @@ def save(
     arrays["facts"] = np.frombuffer(json.dumps(facts).encode(), dtype=np.uint8)
     content = io.BytesIO()
     np.savez(content, **arrays)
-    write_atomically(Path(path), content.getvalue())
+    write_atomically(as_path(path), content.getvalue())
 
 
 def matches(path: Path) -> bool:

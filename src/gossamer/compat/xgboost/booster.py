@@ -7,16 +7,17 @@ import math
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
+from gossamer.arguments import as_list, as_path, check_flags, check_function
+from gossamer.compat.shap import register_if_imported
 from gossamer.compat.xgboost import model_file
 from gossamer.compat.xgboost.contributions import check_explained, contributions, interactions
 from gossamer.compat.xgboost.dmatrix import DMatrix
-from gossamer.compat.xgboost.evaluation import Score, evaluate_scores, format_scores
+from gossamer.compat.xgboost.evaluation import Score, check_evals, evaluate_scores, format_scores
 from gossamer.compat.xgboost.fitted_model import FittedModel
 from gossamer.compat.xgboost.in_training import InTraining
 from gossamer.compat.xgboost.metrics import default_metric, our_metric
@@ -30,9 +31,14 @@ from gossamer.compat.xgboost.prediction import (
     to_predictions,
 )
 from gossamer.compat.xgboost.rounds import read_range, rounds_to_take
-from gossamer.compat.xgboost.saved_config import facts_of, read_config, write_config
+from gossamer.compat.xgboost.saved_config import (
+    facts_of,
+    read_config,
+    with_objective,
+    write_config,
+)
 from gossamer.compat.xgboost.update import Update, update_model
-from gossamer.errors import ParameterError, message
+from gossamer.errors import DataTypeError, ParameterError, check_choice
 from gossamer.files import write_atomically
 from gossamer.model import Booster as CoreBooster
 from gossamer.model.change.edit import permute_rounds
@@ -71,7 +77,7 @@ class Booster(FittedModel):
         model_file: Any = None,
     ) -> None:
         super().__init__()
-        for data in cache or ():
+        for data in as_list("cache", cache):
             _check_data(data)
         self._params = read_params(params)
         self._predicts_classes = False  # though the objective gives probabilities
@@ -100,6 +106,7 @@ class Booster(FittedModel):
             iteration: Number of the round; has no effect.
             fobj: The loss: (scores, data) -> (gradients, hessians).
         """
+        check_function("fobj", fobj)
         now = self._begin(dtrain, has_function=fobj is not None)
         if fobj is not None:
             now.function = fobj
@@ -115,7 +122,8 @@ class Booster(FittedModel):
         fobj: ObjectiveFunction | None = None,
     ) -> None:
         """Do one round with these gradients and hessians, or with what `fobj` returns."""
-        self.update(dtrain, iteration, fobj or (lambda score, data: (grad, hess)))
+        own = (lambda score, data: (grad, hess)) if fobj is None else fobj
+        self.update(dtrain, iteration, own)
 
     def _begin(self, data: DMatrix, has_function: bool) -> InTraining:
         """Start a training, or resume from the model so far with other data."""
@@ -191,6 +199,8 @@ class Booster(FittedModel):
         """Release the data; the model stays."""
         if self._core is not None:
             self._core.free_dataset()
+            self._core.model = model_file.as_kept(self._core.model)
+            register_if_imported()
         self._now = None
         return self
 
@@ -225,7 +235,8 @@ class Booster(FittedModel):
     ) -> list[Score]:
         """Return the metrics of each data set, and the values of the user's metric function."""
         found: list[Score] = []
-        for data, name in evals:
+        check_function("feval", feval)
+        for data, name in check_evals(evals):
             _check_data(data)
             if self._now is None:
                 objective = str(self._params.get("objective", ""))
@@ -246,6 +257,7 @@ class Booster(FittedModel):
     # ---- prediction ----
 
     @warn_of_positions
+    @check_flags
     def predict(
         self,
         data: DMatrix,
@@ -269,7 +281,8 @@ class Booster(FittedModel):
                 numbered from 0.
             pred_contribs: Whether to return what each column contributes to the score (Shapley
                 values), and the expected value over all rows.
-            approx_contribs: Whether only the splits on a row's path contribute.
+            approx_contribs: Whether only the splits on a row's path contribute. Interactions are
+                exact in any case.
             pred_interactions: Whether to return Shapley interaction values of pairs of columns.
             validate_features: Whether names of columns must be the same as in training.
             training: Has no effect.
@@ -283,7 +296,7 @@ class Booster(FittedModel):
             once more for interactions.
         """
         _check_data(data)
-        if pred_leaf + pred_contribs + pred_interactions > 1:
+        if sum(map(bool, (pred_leaf, pred_contribs, pred_interactions))) > 1:
             raise ParameterError.because(
                 "a prediction is of one kind",
                 expected="one of pred_leaf, pred_contribs and pred_interactions",
@@ -296,7 +309,7 @@ class Booster(FittedModel):
             flat = leaves.reshape(len(leaves), math.prod(leaves.shape[1:]))
             return leaves if strict_shape else flat[:, 0] if flat.shape[1] == 1 else flat
         if pred_contribs or pred_interactions:
-            check_explained(first, last, pairs=pred_interactions, approximate=approx_contribs)
+            check_explained(first, last)
             values = (
                 interactions(self.fitted, data, last)
                 if pred_interactions
@@ -309,6 +322,7 @@ class Booster(FittedModel):
         return found.reshape(len(found), -1) if strict_shape else found
 
     @warn_of_positions
+    @check_flags
     def inplace_predict(
         self,
         data: Any,
@@ -331,10 +345,7 @@ class Booster(FittedModel):
             base_margin: Scores to start from.
             strict_shape: As for `predict`.
         """
-        if predict_type not in ("value", "margin"):
-            raise ParameterError.because(
-                "predict_type is not known", got=predict_type, expected="'value' or 'margin'"
-            )
+        check_choice("predict_type", predict_type, ("value", "margin"))
         if isinstance(data, np.ndarray) and data.ndim == 1:
             data = data.reshape(-1, 1)
         rows = DMatrix(data, missing=missing, base_margin=base_margin, enable_categorical=True)
@@ -367,7 +378,8 @@ class Booster(FittedModel):
         """Return the parameters as JSON, in XGBoost's sections."""
         model = None if self._core is None else self.model
         learned = None if self._now is None else self._now.learned()
-        return write_config(self._params, facts_of(self._params, model), learned)
+        params = with_objective(self._params, model)
+        return write_config(params, facts_of(params, model), learned)
 
     def load_config(self, config: str) -> None:
         """Take parameters that `save_config` returned, here or in XGBoost.
@@ -430,10 +442,10 @@ class Booster(FittedModel):
         """Write the model to a file.
 
         Args:
-            fname: Path; ".json" and ".ubj" are XGBoost's formats, in which it keeps thresholds and
-                leaf values as float32; everything else is ours, which keeps all of them.
+            fname: Path; ".json" and ".ubj" are XGBoost's formats, ".gsm" is ours. Names without one
+                of these endings mean UBJSON, with a warning.
         """
-        write_atomically(Path(fname), bytes(self.save_raw(model_file.format_of(fname))))
+        write_atomically(as_path(fname), bytes(self.save_raw(model_file.format_of(fname))))
 
     def save_raw(self, raw_format: str = "ubj") -> bytearray:
         """Return the bytes of the model file.
@@ -469,6 +481,6 @@ class Booster(FittedModel):
 
 def _check_data(data: Any) -> None:
     if not isinstance(data, DMatrix):
-        raise TypeError(
-            message("this is not a DMatrix", got=type(data).__name__, expected="DMatrix(data, ...)")
+        raise DataTypeError.because(
+            "this is not a DMatrix", got=type(data).__name__, expected="DMatrix(data, ...)"
         )

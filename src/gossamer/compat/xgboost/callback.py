@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 import pickle
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
+from gossamer.arguments import as_list, check_count
 from gossamer.compat.xgboost.metrics import is_rising
 from gossamer.compat.xgboost.positional import warn_of_positions
-from gossamer.errors import DataError, ParameterError, message
+from gossamer.errors import DataError, ParameterError, ParameterTypeError, message
 from gossamer.logger import show
 
 # Metrics of every round: data set -> metric -> values; of `cv`, (mean, standard deviation).
@@ -55,12 +56,10 @@ class CallbackContainer:
     def __init__(self, callbacks: Sequence[TrainingCallback]) -> None:
         for callback in callbacks:
             if not isinstance(callback, TrainingCallback):
-                raise TypeError(
-                    message(
-                        "this is not a callback",
-                        got=type(callback).__name__,
-                        expected="an instance of a subclass of callback.TrainingCallback",
-                    )
+                raise ParameterTypeError.because(
+                    "this is not a callback",
+                    got=type(callback).__name__,
+                    expected="an instance of a subclass of callback.TrainingCallback",
                 )
         self.callbacks = list(dict.fromkeys(callbacks))
         self.history: EvalsLog = {}
@@ -173,6 +172,8 @@ class EarlyStopping(TrainingCallback):
         self.starting_round = starting_round
         self.current_rounds = 0  # since the best one
         self._best: float | None = None
+        # The scores that were compared, by data set and metric.
+        self.stopping_history: dict[str, dict[str, list[float]]] = {}
 
     def before_training(self, model: Any) -> Any:
         """Begin again."""
@@ -190,6 +191,7 @@ class EarlyStopping(TrainingCallback):
         metric = self.metric_name or list(log)[-1]
         value = _look_up(log, metric, "metric")[-1]
         score = float(value[0] if isinstance(value, tuple) else value)
+        self.stopping_history.setdefault(data, {}).setdefault(metric, []).append(score)
         if self._is_better(score, metric):
             self._best, self.current_rounds = score, 0
             model.set_attr(best_score=score, best_iteration=epoch + self.starting_round)
@@ -288,10 +290,12 @@ class TrainingCheckPoint(TrainingCallback):
 
     Args:
         directory: Where to.
-        name: Files are called name_round.gsm.
+        name: Files are called name_round.ubj.
         as_pickle: Whether to pickle the booster, parameters included, instead (name_round.pkl).
         interval: Rounds from one file to the next.
     """
+
+    default_format: ClassVar[str] = "ubj"
 
     def __init__(
         self,
@@ -313,7 +317,7 @@ class TrainingCheckPoint(TrainingCallback):
         """Save the model, if it is time."""
         if epoch == 0 or epoch % self._interval != 0:
             return False
-        ending = "pkl" if self._as_pickle else "gsm"
+        ending = "pkl" if self._as_pickle else self.default_format
         path = os.path.join(self._path, f"{self._name}_{epoch + self._start}.{ending}")
         if self._as_pickle:
             with open(path, "wb") as file:
@@ -336,9 +340,13 @@ def standard_callbacks(
         >>> [type(each).__name__ for each in standard_callbacks(None, 10, 5, None)]
         ['EvaluationMonitor', 'EarlyStopping']
     """
-    found = list(callbacks or ())
+    found = as_list("callbacks", callbacks)
+    if verbose_eval is not None and not isinstance(verbose_eval, bool):
+        verbose_eval = check_count(verbose_eval, "verbose_eval", least=0)
+    if early_stopping_rounds is not None:
+        check_count(early_stopping_rounds, "early_stopping_rounds", least=0)
     if verbose_eval:
-        period = 1 if verbose_eval is True else int(verbose_eval)
+        period = 1 if verbose_eval is True else verbose_eval
         found.append(EvaluationMonitor(period=period, show_stdv=show_stdv))
     if early_stopping_rounds:
         found.append(EarlyStopping(rounds=early_stopping_rounds, maximize=maximize))

@@ -20,14 +20,12 @@ from gossamer.tree import Tree
 Floats = npt.NDArray[np.float64]
 
 
-def check_explained(first: int, last: int, *, pairs: bool, approximate: bool) -> None:
+def check_explained(first: int, last: int) -> None:
     """Check that contributions of some rounds can be told.
 
     Args:
         first: First round.
         last: One after the last.
-        pairs: Whether contributions of pairs of columns are wanted.
-        approximate: Whether approximate ones will do.
 
     Raises:
         NotSupportedError: If they cannot.
@@ -38,10 +36,6 @@ def check_explained(first: int, last: int, *, pairs: bool, approximate: bool) ->
             got=(first, last),
             expected="(0, one after the last)",
             hint="Take a slice of the model: booster[first:last].",
-        )
-    if pairs and approximate:
-        raise NotSupportedError.because(
-            "interactions are exact", got="approx_contribs", hint="Leave it out."
         )
 
 

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from gossamer.arguments import check_flags, check_function
 from gossamer.callbacks import CallbackEnv, EarlyStopException
 from gossamer.compat.xgboost.callback import (
     CallbackContainer,
@@ -35,12 +36,13 @@ from gossamer.compat.xgboost.positional import warn_of_positions
 from gossamer.compat.xgboost.rounds import begin_training
 from gossamer.cv import cv as core_cv
 from gossamer.data import Dataset
-from gossamer.errors import DataError, message
+from gossamer.errors import DataError, DataTypeError
 
 Preparation = Callable[[DMatrix, DMatrix, dict[str, Any]], tuple[DMatrix, DMatrix, Any]]
 
 
 @warn_of_positions
+@check_flags
 def cv(
     params: Any,
     dtrain: DMatrix,
@@ -97,10 +99,12 @@ def cv(
         (['train-rmse-mean', 'train-rmse-std', 'test-rmse-mean', 'test-rmse-std'], 5)
     """
     if not isinstance(dtrain, DMatrix):
-        raise TypeError(message("dtrain is not a DMatrix", got=type(dtrain).__name__))
+        raise DataTypeError.because("dtrain is not a DMatrix", got=type(dtrain).__name__)
+    for name, function in (("obj", obj), ("custom_metric", custom_metric), ("fpreproc", fpreproc)):
+        check_function(name, function)
     given = read_params(params)
-    if metrics:
-        given["eval_metric"] = metric_list(metrics)
+    if names := metric_list(metrics):
+        given["eval_metric"] = names
     container = CallbackContainer(
         standard_callbacks(callbacks, verbose_eval, early_stopping_rounds, maximize, show_stdv)
     )
@@ -159,11 +163,25 @@ def _given_scores(metric: MetricFunction, link: Any) -> MetricFunction:
 
 
 @dataclass(eq=False)
+class _Fold:
+    """The fields of the rows that a fold trains on, and of those it holds out."""
+
+    dtrain: DMatrix
+    dtest: DMatrix
+
+
+@dataclass(eq=False)
 class _Pack:
     """What callbacks see as the model: the boosters of all folds."""
 
     boosters: list[Any] = field(default_factory=list)
     attributes: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def cvfolds(self) -> list[_Fold]:
+        """What callbacks see of each fold."""
+        sets = ((b.training.train.given, b.training.valid[0].given) for b in self.boosters)
+        return [_Fold(*map(DMatrix.from_dataset, each)) for each in sets]
 
     def num_boosted_rounds(self) -> int:
         return self.boosters[0].current_iteration() if self.boosters else 0

@@ -9,13 +9,16 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from gossamer.arguments import as_list, check_flags
 from gossamer.compat.xgboost import binary_file
 from gossamer.compat.xgboost.categories import Categories
-from gossamer.compat.xgboost.fields import check_field, read_feature_weights
+from gossamer.compat.xgboost.fields import check_field, check_rows, read_feature_weights
 from gossamer.compat.xgboost.positional import warn_of_positions
 from gossamer.compat.xgboost.quantile_cuts import quantile_cuts
 from gossamer.compat.xgboost.sources import DataIter, collect, read_file
 from gossamer.compat.xgboost.table import (
+    check_array,
+    check_feature_names,
     check_finite,
     check_numeric,
     choose_types,
@@ -30,7 +33,6 @@ from gossamer.cuda.arrays import to_host
 from gossamer.data import Dataset, as_table
 from gossamer.data.dataset import built_data
 from gossamer.data.labels.queries import check_group, check_query, take_queries
-from gossamer.data.table.names import check_names
 from gossamer.data.table.sparse import is_sparse
 from gossamer.errors import DataError
 from gossamer.params import BINNING_PARAMS
@@ -78,6 +80,7 @@ class DMatrix:
     """
 
     @warn_of_positions
+    @check_flags
     def __init__(
         self,
         data: Any,
@@ -121,6 +124,7 @@ class DMatrix:
         self._start(table, *shape_of(table))
         if not enable_categorical:
             check_numeric(table)
+            check_array(table)
         self._enable_categorical = enable_categorical
         names = given.pop("feature_names")
         self.feature_names = names if names is not None else names_of(table)
@@ -286,7 +290,7 @@ class DMatrix:
     @feature_names.setter
     def feature_names(self, names: Sequence[str] | None) -> None:
         if names is not None:
-            names = check_names([str(name) for name in names], self._n_columns)
+            names = check_feature_names(names, self._n_columns)
         self._names, self._train_set = names, None
 
     @property
@@ -297,8 +301,12 @@ class DMatrix:
     @feature_types.setter
     def feature_types(self, types: Sequence[str] | None) -> None:
         if types is not None:
-            types = [types] * self._n_columns if isinstance(types, str) else list(types)
-            wrong = [each for each in types if each not in _TYPES]
+            types = (
+                [types] * self._n_columns
+                if isinstance(types, str)
+                else as_list("feature_types", types)
+            )
+            wrong = [each for each in types if not (isinstance(each, str) and each in _TYPES)]
             if wrong or len(types) != self._n_columns:
                 raise DataError.because(
                     "feature_types cannot be used",
@@ -362,11 +370,7 @@ class DMatrix:
         Raises:
             DataError: If there are queries and `allow_groups` is false, or a row does not exist.
         """
-        rows = np.asarray(rindex, dtype=np.int64).ravel()
-        if len(rows) and (rows.min() < 0 or rows.max() >= self._n_rows):
-            raise DataError.because(
-                "there is no such row", got=rindex, expected=f"0..{self._n_rows - 1}"
-            )
+        rows = check_rows(rindex, self._n_rows)
         if self.query_sizes is not None and not allow_groups:
             raise DataError.because(
                 "slice() would cut queries apart", hint="Pass allow_groups=True."
@@ -491,6 +495,6 @@ class DMatrix:
 
 
 def _known(field: str, fields: Sequence[str]) -> str:
-    if field in fields:
+    if isinstance(field, str) and field in fields:
         return field
     raise DataError.because("there is no such field", got=field, expected=", ".join(fields))

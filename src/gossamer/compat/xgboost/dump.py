@@ -218,7 +218,7 @@ def dump_trees(model: Model, columns: Columns, *, with_stats: bool, dump_format:
         ParameterError: If there is no such format.
         NotSupportedError: If XGBoost's trees cannot hold the model.
     """
-    kind, _, options = dump_format.partition(":")
+    kind, _, options = str(dump_format).partition(":")
     if kind not in _FORMATS:
         raise ParameterError.because(
             "dump_format is not known", got=dump_format, expected=", ".join(_FORMATS)

@@ -8,10 +8,12 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from gossamer.arguments import as_list
 from gossamer.compat.xgboost.dmatrix import DMatrix
 from gossamer.compat.xgboost.metrics import their_metric
 from gossamer.data import Dataset
 from gossamer.data.dataset import built_data
+from gossamer.errors import ParameterTypeError
 from gossamer.metrics import make_metrics
 from gossamer.model import Booster as CoreBooster
 from gossamer.objectives import Objective
@@ -81,3 +83,18 @@ def format_scores(iteration: int, scores: Iterable[Score]) -> str:
     """
     parts = [f"{score.data}-{score.metric}:{score.value:.17f}" for score in scores]
     return "\t".join([f"[{iteration}]", *parts])
+
+
+def check_evals(evals: Any) -> list[tuple[DMatrix, str]]:
+    """Return data sets to evaluate, and their names.
+
+    Raises:
+        ParameterTypeError: If these are not pairs of both.
+    """
+    try:
+        pairs = [(data, str(name)) for data, name in as_list("evals", evals)]
+    except (TypeError, ValueError):
+        raise ParameterTypeError.because(
+            "evals cannot be used", got=evals, expected="[(DMatrix, name), ...]"
+        ) from None
+    return pairs

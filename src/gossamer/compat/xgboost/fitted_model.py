@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from gossamer.arguments import as_path, check_flags
 from gossamer.compat.xgboost.categories import Categories
 from gossamer.compat.xgboost.dump import (
     Columns,
@@ -132,7 +133,7 @@ class FittedModel:
 
     def attr(self, key: str) -> str | None:
         """Return an attribute; None: there is none."""
-        return self._attributes.get(key)
+        return self._attributes.get(key) if isinstance(key, str) else None
 
     def attributes(self) -> dict[str, str]:
         """Return all attributes."""
@@ -163,17 +164,21 @@ class FittedModel:
         """Return the number of splits of each column that splits somewhere."""
         return self.get_score(fmap, "weight")
 
+    @check_flags
     def get_split_value_histogram(
         self, feature: str, fmap: Any = "", bins: int | None = None, as_pandas: bool = True
     ) -> Any:
-        """Count the thresholds at which a column is split."""
+        """Count the thresholds at which a column is split; a name that no column has: none."""
         names = list(self._columns(fmap).names)
-        column: int | str = names.index(feature) if feature in names else feature
-        found = self.fitted.get_split_value_histogram(column, bins, xgboost_style=True)
+        if not isinstance(feature, str) or feature in names:
+            column = names.index(feature) if isinstance(feature, str) else feature
+            found = self.fitted.get_split_value_histogram(column, bins, xgboost_style=True)
+        else:
+            found = self.fitted.get_split_value_histogram(0, bins, xgboost_style=True)[:0]
         return found if as_pandas or not hasattr(found, "to_numpy") else found.to_numpy()
 
     def _columns(self, fmap: str | os.PathLike[str]) -> Columns:
-        path = os.path.expanduser(os.fspath(fmap))
+        path = os.path.expanduser(as_path(fmap)) if not isinstance(fmap, str) or fmap else ""
         n_columns = self.num_features()
         return (
             Columns.read(path, n_columns)
@@ -181,6 +186,7 @@ class FittedModel:
             else Columns.of(n_columns, self._names, self._types)
         )
 
+    @check_flags
     def get_dump(
         self,
         fmap: str | os.PathLike[str] = "",

@@ -7,7 +7,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from gossamer.errors import ParameterError
+from gossamer.errors import check_choice
 from gossamer.model.inspection.importance import feature_importance
 from gossamer.model.model import Model
 
@@ -32,11 +32,6 @@ def importance(model: Model, importance_type: str) -> npt.NDArray[np.float64]:
     Raises:
         ParameterError: If the type is not known.
     """
-    if importance_type not in IMPORTANCE_TYPES:
-        raise ParameterError.because(
-            "importance_type is not known",
-            got=importance_type,
-            expected=", ".join(IMPORTANCE_TYPES),
-        )
+    check_choice("importance_type", importance_type, IMPORTANCE_TYPES)
     kind = IMPORTANCE_TYPES[importance_type]
     return feature_importance(model.forest, kind, model.derived).astype(np.float64)

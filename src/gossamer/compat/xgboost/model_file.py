@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 import warnings
 from dataclasses import replace
-from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
+import numpy.typing as npt
 
 from gossamer import files
+from gossamer.arguments import as_path
 from gossamer.binning.bins import MissingKind
 from gossamer.errors import (
     DataError,
@@ -21,6 +22,7 @@ from gossamer.errors import (
 from gossamer.model import formats
 from gossamer.model.files import model_file
 from gossamer.model.formats import xgboost, xgboost_ubj
+from gossamer.model.formats.xgboost_objective import to_base_score, to_margin, write_objective
 from gossamer.model.formats.xgboost_read import Facts
 from gossamer.model.model import Model
 from gossamer.objectives import objective_from_config
@@ -32,12 +34,25 @@ _WRITERS: Final = {"json": xgboost.write, "ubj": xgboost_ubj.write}
 def format_of(path: str | os.PathLike[str]) -> str:
     """Return the format that a file's name asks for: XGBoost's, or ours.
 
+    As in XGBoost, names that ask for none mean UBJSON, with a warning.
+
     Example:
         >>> format_of("model.json"), format_of("model.ubj"), format_of("model.gsm")
         ('json', 'ubj', 'gossamer')
     """
-    ending = Path(path).suffix.lower()[1:]
-    return ending if ending in _WRITERS else formats.OWN
+    if formats.format_of(path) == formats.OWN:
+        return formats.OWN
+    name = as_path(path).name
+    ending = as_path(path).suffix.lower()[1:]
+    if ending not in _WRITERS:
+        warnings.warn(
+            f"The model is saved as UBJSON: the name {name!r} asks for no format. Names "
+            "that end with .json, .ubj or .gsm do.",
+            UserWarning,
+            stacklevel=4,
+        )
+        return "ubj"
+    return ending
 
 
 def to_bytes(model: Model, facts: dict[str, Any], format: str) -> bytes:
@@ -53,7 +68,7 @@ def to_bytes(model: Model, facts: dict[str, Any], format: str) -> bytes:
     Raises:
         ParameterError: If there is no such format.
     """
-    if format in _WRITERS:
+    if isinstance(format, str) and format in _WRITERS:
         try:
             return _WRITERS[format](_as_theirs(model, facts), _facts(facts))
         except NotSupportedError as error:
@@ -62,7 +77,7 @@ def to_bytes(model: Model, facts: dict[str, Any], format: str) -> bytes:
                 UserWarning,
                 stacklevel=3,
             )
-    elif format != formats.OWN:
+    elif not isinstance(format, str) or format != formats.OWN:
         raise ParameterError.because(
             "models cannot be written as this",
             got=format,
@@ -149,8 +164,40 @@ def read_bytes(path: str | os.PathLike[str]) -> bytes:
         MissingFileError: If there is no such file.
     """
     try:
-        return Path(path).read_bytes()
+        return as_path(path).read_bytes()
     except FileNotFoundError:
         raise MissingFileError.because(
             "No such file or directory", got=os.fspath(path), hint="Look at the path."
         ) from None
+
+
+def as_kept(model: Model) -> Model:
+    """Return a model with the numbers that XGBoost keeps: leaf values and start as float32.
+
+    So a model predicts the same before and after it is saved.
+
+    Example:
+        >>> from gossamer import Dataset, train
+        >>> model = train({"verbosity": -1}, Dataset([[1.0], [2.0]] * 20, [0.1, 0.7] * 20), 1).model
+        >>> values = as_kept(model).forest.arrays["leaf_value"]
+        >>> bool((values == values.astype(np.float32)).all())
+        True
+    """
+    forest = model.forest
+    with np.errstate(over="ignore"):
+        values = forest.arrays["leaf_value"].astype(np.float32)
+    if model.average_output or not np.isfinite(values).all():
+        return model
+    arrays = {**forest.arrays, "leaf_value": values.astype(np.float64)}
+    return replace(model, forest=replace(forest, arrays=arrays), start=_kept_start(model))
+
+
+def _kept_start(model: Model) -> npt.NDArray[np.float64]:
+    try:
+        objective, factor = write_objective(model.objective)
+    except NotSupportedError:  # XGBoost's files cannot hold it
+        return model.start
+    base_score = to_base_score(objective["name"], model.start * factor)
+    if base_score is None:
+        return model.start
+    return to_margin(objective["name"], base_score, is_bounded=True) / factor

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from gossamer.arguments import as_list
 from gossamer.compat.xgboost.config import get_config
 from gossamer.compat.xgboost.metrics import default_metric, our_metric
 from gossamer.errors import NotSupportedError, ParameterError
@@ -194,7 +195,7 @@ def metric_list(metrics: Any) -> list[Any]:
     if metrics is None:
         return []
     is_several = isinstance(metrics, Iterable) and not isinstance(metrics, str)
-    return list(metrics) if is_several else [metrics]
+    return as_list("eval_metric", metrics) if is_several else [metrics]
 
 
 def params_for(given: Mapping[str, Any], data: DMatrix) -> dict[str, Any]:
@@ -226,6 +227,8 @@ def translate(
     """
     has_classes = _as_int("num_class", given.get("num_class", 0)) > 1
     objective = given.get("objective", "multi:softmax" if has_classes else "reg:squarederror")
+    if not isinstance(objective, str) and not callable(objective):
+        raise ParameterError.because("objective cannot be used", got=objective, expected="a name")
     given = {**given, "objective": objective}
     config = get_config()
     found: dict[str, Any] = {

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from gossamer.compat.xgboost.dmatrix import DMatrix
 from gossamer.compat.xgboost.positional import warn_of_positions
-from gossamer.errors import DataError
+from gossamer.errors import DataError, DataTypeError
 
 # XGBoost's order of the arguments behind data and label, which scripts may give by position.
 _ORDER: Final = [
@@ -59,6 +59,8 @@ class QuantileDMatrix(DMatrix):
         **given: Any,
     ) -> None:
         super().__init__(data, label, **given)
+        if ref is not None and not isinstance(ref, DMatrix):
+            raise DataTypeError.because("ref is not a DMatrix", got=type(ref).__name__)
         if ref is not None and ref.num_col() != self.num_col():
             raise DataError.because(
                 "data and ref have different numbers of features.",

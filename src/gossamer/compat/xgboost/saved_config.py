@@ -10,8 +10,8 @@ import numpy as np
 
 from gossamer.compat.xgboost.metrics import default_metric
 from gossamer.compat.xgboost.params import ALIASES, KNOWN, read_params
-from gossamer.errors import ParameterError
-from gossamer.model.formats.xgboost_objective import to_base_score
+from gossamer.errors import NotSupportedError, ParameterError
+from gossamer.model.formats.xgboost_objective import to_base_score, write_objective
 from gossamer.model.model import Model
 
 _VERSION: Final = [3, 2, 0]
@@ -47,6 +47,8 @@ _TREE: Final = {
     "sampling_method": "uniform",
     "subsample": "1",
 }
+# Facts of the model that have a section of their own.
+_TREES: Final = {"num_parallel_tree": "1", "num_trees": "0"}
 _DART: Final = {
     "normalize_type": "tree",
     "one_drop": "0",
@@ -93,6 +95,19 @@ _DEFAULTS: Final = {
 _FOUND_OUT: Final = ("updater", "updater_seq")
 
 
+def with_objective(params: Mapping[str, Any], model: Model | None) -> Mapping[str, Any]:
+    """Return parameters with the objective of a model, where they do not say it: it was loaded."""
+    if model is None or "objective" in params:
+        return params
+    try:
+        objective = write_objective(model.objective)[0]
+    except NotSupportedError:  # the user's own
+        return params
+    is_classes = objective["name"].startswith("multi:")
+    classes = {"num_class": model.objective.n_outputs} if is_classes else {}
+    return {**classes, **params, "objective": objective["name"]}
+
+
 def facts_of(params: Mapping[str, Any], model: Model | None) -> dict[str, str]:
     """Return what a configuration says of a model; None: there is none yet."""
     facts = {"boost_from_average": "1", "num_class": str(params.get("num_class", 0))}
@@ -104,6 +119,8 @@ def facts_of(params: Mapping[str, Any], model: Model | None) -> dict[str, str]:
         facts |= {
             "base_score": json.dumps(start.tolist()),
             "num_feature": str(model.n_columns),
+            "num_parallel_tree": str(model.forest.n_parallel),
+            "num_trees": str(model.forest.n_trees),
             "num_target": str(1 if int(facts["num_class"]) > 1 else len(model.start)),
         }
     return facts
@@ -128,6 +145,7 @@ def write_config(
     """
     booster = str(params.get("booster", "gbtree"))
     trees: dict[str, Any] = {
+        "gbtree_model_param": {name: facts.get(name, default) for name, default in _TREES.items()},
         "gbtree_train_param": _section(_GBTREE, params),
         "name": "gbtree",
         "tree_train_param": _section(_TREE, params),
@@ -143,7 +161,7 @@ def write_config(
             "learner": {
                 "generic_param": _section(_GENERIC, params),
                 "gradient_booster": trees,
-                "learner_model_param": dict(facts),
+                "learner_model_param": {k: v for k, v in facts.items() if k not in _TREES},
                 "learner_train_param": _section(_LEARNER, params),
                 "metrics": [{"name": metric} for metric in metrics if isinstance(metric, str)],
                 "objective": {

@@ -187,7 +187,8 @@ def read_file(uri: str | os.PathLike[str]) -> tuple[Any, dict[str, Any]]:
     Args:
         uri: What `DMatrix.save_binary` wrote, or the path of a text file with its format:
             "train.txt?format=libsvm", or "train.csv?format=csv&label_column=0"; "weight_column"
-            is known, too.
+            is known, too. "indexing_mode" says what the first column of libsvm files is: 0, 1, or
+            -1 (1 where no row has a 0).
 
     Raises:
         DataError: If the format is not given, or the file is something else.
@@ -201,7 +202,7 @@ def read_file(uri: str | os.PathLike[str]) -> tuple[Any, dict[str, Any]]:
     if binary_file.matches(path):
         return binary_file.load(path)
     if options.get("format") == "libsvm":
-        return _read_svm(path)
+        return _read_svm(path, options.get("indexing_mode", "0"))
     if options.get("format") == "csv":
         return _read_csv(path, options)
     raise DataError.because(
@@ -211,14 +212,24 @@ def read_file(uri: str | os.PathLike[str]) -> tuple[Any, dict[str, Any]]:
     )
 
 
-def _read_svm(path: Path) -> tuple[Any, dict[str, Any]]:
+def _read_svm(path: Path, indexing_mode: str) -> tuple[Any, dict[str, Any]]:
     import scipy.sparse
+
+    if indexing_mode not in ("-1", "0", "1"):
+        raise DataError.because(
+            "indexing_mode cannot be used", got=indexing_mode, expected="-1, 0 or 1"
+        )
 
     files = SvmFiles([path])
     fields: dict[str, Any] = dict(files.take_fields())
     if "query" in fields:
         fields["qid"] = fields.pop("query")
-    return scipy.sparse.vstack(list(files.read()), format="csr"), fields
+    table = scipy.sparse.vstack(list(files.read()), format="csr")
+    has_zero = (table.indices == 0).any()
+    if indexing_mode == "1" and has_zero:
+        raise DataError.because("a column is numbered 0", got=str(path), expected="1, 2, ...")
+    is_from_one = indexing_mode == "1" or (indexing_mode == "-1" and not has_zero)
+    return table[:, 1:] if is_from_one else table, fields
 
 
 def _read_csv(path: Path, options: dict[str, str]) -> tuple[Any, dict[str, Any]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ import numpy.typing as npt
 from gossamer.compat.xgboost.categories import Categories
 from gossamer.data import Table, as_table
 from gossamer.data.table.frames import frame_names, is_frame, is_numeric, is_pandas, take_rows_of
+from gossamer.data.table.names import check_names
 from gossamer.data.table.sparse import is_sparse
 from gossamer.errors import DataError, NotSupportedError
 
@@ -36,6 +38,8 @@ def read_table(data: Any, missing: Any) -> Any:
         return data
     if not (is_sparse(data) or is_frame(data) or isinstance(data, np.ndarray)):
         data = as_table(data).matrix
+    if is_sparse(data) and data.format not in ("csr", "csc", "coo"):
+        data = data.tocsr()
     value = _number(missing)
     return data if math.isnan(value) else _replace(data, value)
 
@@ -45,7 +49,7 @@ def _number(missing: Any) -> float:
         return math.nan
     try:
         return float(missing)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise DataError.because(
             "missing cannot be used", got=missing, expected="a number, or NaN"
         ) from None
@@ -106,7 +110,31 @@ def names_of(data: Any) -> list[str] | None:
         >>> names_of(np.zeros((3, 2))) is None
         True
     """
-    return frame_names(data) if is_frame(data) else None
+    if not is_frame(data):
+        return None
+    if is_pandas(data) and data.columns.nlevels > 1:
+        return [" ".join(map(str, name)) for name in data.columns]
+    return frame_names(data)
+
+
+def check_feature_names(names: Sequence[str], n_columns: int) -> list[str]:
+    """Return names of columns as text.
+
+    Raises:
+        DataError: If there is not one for each column, or two are the same; or one has a character
+            that XGBoost refuses, because its dumps could not hold it.
+
+    Example:
+        >>> check_feature_names(["a", "b"], 2)
+        ['a', 'b']
+    """
+    found = check_names([str(name) for name in names], n_columns)
+    wrong = next((name for name in found if set(name) & set("[]<")), None)
+    if wrong is not None:
+        raise DataError.because(
+            "a name of feature_names cannot be used", got=wrong, expected="no [, ] or <"
+        )
+    return found
 
 
 def types_of(data: Any) -> list[str] | None:
@@ -182,6 +210,28 @@ def check_numeric(data: Any) -> None:
                 expected="numbers or booleans",
                 hint="Pass enable_categorical=True.",
             )
+
+
+def check_array(data: Any) -> None:
+    """Refuse arrays of text, complex numbers and the like; objects may be numbers.
+
+    Raises:
+        DataError: If this is such an array.
+    """
+    if not isinstance(data, np.ndarray) or data.dtype.kind in "biuf":
+        return
+    try:
+        if data.dtype.kind == "O":
+            data.astype(np.float32)
+            return
+    except (TypeError, ValueError):
+        pass
+    raise DataError.because(
+        "the array holds something else than numbers",
+        got=str(data.dtype),
+        expected="numbers or booleans",
+        hint="Pass a data frame and enable_categorical=True for text.",
+    )
 
 
 def take_rows(data: Any, rows: npt.NDArray[np.int64]) -> Any:

@@ -6,6 +6,7 @@ import os
 from collections.abc import Sequence
 from typing import Any, cast
 
+from gossamer.arguments import check_count, check_function
 from gossamer.compat.xgboost.booster import Booster
 from gossamer.compat.xgboost.callback import (
     CallbackContainer,
@@ -15,11 +16,12 @@ from gossamer.compat.xgboost.callback import (
 )
 from gossamer.compat.xgboost.cv import cv as cv
 from gossamer.compat.xgboost.dmatrix import DMatrix
+from gossamer.compat.xgboost.evaluation import check_evals
 from gossamer.compat.xgboost.objective import MetricFunction, ObjectiveFunction
 from gossamer.compat.xgboost.params import read_params
 from gossamer.compat.xgboost.positional import warn_of_positions
 from gossamer.compat.xgboost.update import take_update
-from gossamer.errors import DataError, message
+from gossamer.errors import DataError, ParameterTypeError
 
 
 @warn_of_positions
@@ -79,7 +81,12 @@ def train(
         >>> model.predict(DMatrix([[0.9]])).round(1)
         array([0.8], dtype=float32)
     """
-    pairs = _check_evals(evals)
+    check_count(num_boost_round, "num_boost_round", least=-(2**31))
+    for name, function in (("obj", obj), ("custom_metric", custom_metric)):
+        check_function(name, function)
+    if evals_result is not None and not isinstance(evals_result, dict):
+        raise ParameterTypeError.because("evals_result must be a dict", got=evals_result)
+    pairs = check_evals(evals)
     container = CallbackContainer(
         standard_callbacks(callbacks, verbose_eval, early_stopping_rounds, maximize)
     )
@@ -107,13 +114,3 @@ def train(
     if evals_result is not None:
         evals_result.update(container.history)
     return booster.reset()
-
-
-def _check_evals(evals: Any) -> list[tuple[DMatrix, str]]:
-    try:
-        pairs = [(data, str(name)) for data, name in evals or ()]
-    except (TypeError, ValueError):
-        raise TypeError(
-            message("evals cannot be used", got=evals, expected="[(DMatrix, name), ...]")
-        ) from None
-    return pairs

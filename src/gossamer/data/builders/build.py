@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from gossamer.cuda.arrays import find_device_array, to_host
-from gossamer.data.builders import from_binary, from_chunks, from_table
+from gossamer.data.builders import from_chunks, from_table
 from gossamer.data.built import BuiltData, freed
 from gossamer.data.chunks.chunked_table import NamedChunkedTable
 from gossamer.data.chunks.find_source import find_source, join_arrays
@@ -29,6 +29,8 @@ def build(request: Request, reference: BuiltData | None = None) -> BuiltData:
     fields = {name: to_host(values) for name, values in request.fields.items()}
     request = replace(request, fields=fields)
     if is_binary_dataset(request.data):
+        from gossamer.data.builders import from_binary  # few data sets come from such files
+
         return from_binary.build(Path(request.data).expanduser(), request, reference)
     if request.data is None:
         raise freed("construct()")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -13,11 +14,12 @@ from gossamer.data.built import BuiltData, Columns, RawValues
 from gossamer.data.categories.levels import Levels
 from gossamer.data.labels.row_fields import check_fields
 from gossamer.data.request import Request
-from gossamer.data.storage.binned import put_beside, take_rows
-from gossamer.data.storage.budget import Budget, table_needs
-from gossamer.data.storage.on_disk import refuse_on_disk
+from gossamer.data.storage.binned import put_beside
+from gossamer.data.storage.on_disk import copy_rows, refuse_on_disk
+from gossamer.data.table.frames import is_pandas
 from gossamer.data.table.matrix import Table, Values, as_table, stack_columns
 from gossamer.data.table.names import join_names
+from gossamer.data.table.sparse import is_sparse
 from gossamer.errors import DataError, DataTypeError
 from gossamer.logger import warn
 from gossamer.threads import resolve_threads
@@ -69,10 +71,9 @@ def build(request: Request, parent: BuiltData, rows: npt.NDArray[np.int64]) -> B
         return Table(parent.raw.get(user)).take_rows(rows).values
 
     source = provenance("subset", request, parent, taken=parent.source.taken)
-    bins = parent.table.bins
-    needs = table_needs(bins, trains=False) | {"the copy": len(rows) * (2 * bins.row_bytes + 4)}
-    Budget.of(parent.source.params).require(f"to copy {len(rows):,} rows into memory", needs)
-    return BuiltData(columns, found, take_rows(parent.table, rows), RawValues(find), source)
+    limited = request.params if request.params.max_memory > 0 else parent.source.params
+    table = copy_rows(parent.table, rows, limited)
+    return BuiltData(columns, found, table, RawValues(find), source)
 
 
 def put_columns_beside(left: BuiltData, right: BuiltData) -> BuiltData:
@@ -89,7 +90,7 @@ def put_columns_beside(left: BuiltData, right: BuiltData) -> BuiltData:
     n_threads = resolve_threads(left.source.params.num_threads, left.n_rows, len(names))
     kept = left.raw.kept, right.raw.kept
     raw = None if kept[0] is None or kept[1] is None else stack_columns(*kept)
-    given = _join_given(left.given, right.given)
+    given = _join_given(left.given, right.given, names)
 
     access = RawValues(lambda user: as_table(given).values, raw)
     for data in (left, right):
@@ -118,14 +119,42 @@ def put_columns_beside(left: BuiltData, right: BuiltData) -> BuiltData:
     )
 
 
-def _join_given(left: Any, right: Any) -> Any:
-    """The raw data of both, if both are kept and of one kind."""
+def _join_given(left: Any, right: Any, names: Sequence[str]) -> Any:
+    """Return the raw data of both as the kind of the first; None: not kept, or of other kinds."""
     if left is None or right is None:
         return None
-    joined = stack_columns(left, right)
+    joined = stack_columns(left, _of_kind(left, right))
+    if joined is None and is_pandas(left):
+        joined = _beside_frame(left, right, names)
     if joined is None:
         warn(
             f"Raw data of type {type(left).__name__} and {type(right).__name__} "
             "cannot be put side by side, and is let go: only the bins are kept."
         )
     return joined
+
+
+def _of_kind(left: Any, right: Any) -> Any:
+    """Return a table of numbers as an array or a sparse matrix where the other one is that."""
+    if is_pandas(right) and not is_pandas(left):
+        values = right.to_numpy()
+        right = values if values.dtype.kind in "bfiu" else right
+    if isinstance(left, np.ndarray) and is_sparse(right):
+        return right.toarray()
+    if is_sparse(left) and isinstance(right, np.ndarray) and right.dtype.kind in "bfiu":
+        return type(left)(right)
+    return right
+
+
+def _beside_frame(left: Any, right: Any, names: Sequence[str]) -> Any:
+    """Return the columns of a data frame and of another table as one frame."""
+    import pandas as pd
+
+    if is_sparse(right):
+        right = right.toarray()
+    if not (is_pandas(right) or isinstance(right, np.ndarray)):
+        return None
+    parts = [left.reset_index(drop=True), pd.DataFrame(right).reset_index(drop=True)]
+    joined = pd.concat(parts, axis=1)
+    joined.columns = list(names)
+    return joined.set_index(left.index)

@@ -14,7 +14,6 @@ import numpy.typing as npt
 
 from gossamer.data.table.columns import Column, Level, LevelColumn, is_level, read_objects
 from gossamer.data.table.times import parse_times
-from gossamer.data.text import TextLook, TextOptions
 from gossamer.errors import DataError
 from gossamer.logger import warn
 
@@ -177,6 +176,8 @@ def _warn_of_numbers(column: LevelColumn, where: str) -> None:
     """Warn if nearly all values of a text column are numbers or dates."""
     rows = column.positions[:_MOST_ROWS]
     counts = np.bincount(rows[rows >= 0], minlength=len(column.found))
+    from gossamer.data.text import TextLook, TextOptions  # its patterns take time to compile
+
     look = TextLook(TextOptions())
     look.add({str(column.found[i]): int(counts[i]) for i in np.flatnonzero(counts)})
     n_most = max(look.n_numbers, look.n_dates)

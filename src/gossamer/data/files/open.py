@@ -5,13 +5,15 @@ from __future__ import annotations
 import os
 from collections.abc import Collection, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gossamer.data.chunks.source import Source
 from gossamer.data.files.file_kinds import kind_of
 from gossamer.data.files.find import find_files, names_files
-from gossamer.data.text import TextOptions
 from gossamer.errors import DataError
+
+if TYPE_CHECKING:
+    from gossamer.data.text import TextOptions
 
 
 def is_binary_dataset(data: Any) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from typing import Any
 
 import numpy as np
@@ -82,6 +83,10 @@ def check_query(query: object, n_rows: int) -> Sizes:
     starts = np.flatnonzero(np.concatenate(([True], ids[1:] != ids[:-1])))
     first_of: dict[Any, int] = {}
     for start, value in zip(starts.tolist(), ids[starts].tolist(), strict=True):
+        if not isinstance(value, Hashable):
+            raise DataError.because(
+                "query cannot be used", got=value, expected="a number or text for each row"
+            )
         if first_of.setdefault(value, start) != start:
             raise DataError.because(
                 f"rows of query {value!r} are not next to each other",
@@ -111,6 +116,19 @@ def check_position(
         values = values.astype(str)
     found, codes = np.unique(values, return_inverse=True)
     return codes.reshape(-1).astype(np.int32), tuple(found.tolist())
+
+
+def number_positions(positions: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
+    """Return positions as numbers from 0, in the order of their first rows.
+
+    Example:
+        >>> number_positions(np.array([15, 15, 8, 27, 15]))
+        array([0, 0, 1, 2, 0])
+    """
+    _, first, codes = np.unique(positions, return_index=True, return_inverse=True)
+    ranks = np.empty(len(first), dtype=np.int64)
+    ranks[np.argsort(first)] = np.arange(len(first))
+    return ranks[codes.reshape(-1)]
 
 
 def take_queries(sizes: Sizes, rows: npt.NDArray[np.int64]) -> Sizes:

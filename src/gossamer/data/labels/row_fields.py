@@ -22,6 +22,7 @@ from gossamer.data.labels.queries import (
     check_group,
     check_position,
     check_query,
+    number_positions,
     take_queries,
 )
 from gossamer.errors import DataError
@@ -168,3 +169,15 @@ def known_field(name: str) -> str:
     if isinstance(name, str) and name in _CHECKS:
         return name
     raise DataError.because("there is no such field", got=name, expected=", ".join(_CHECKS))
+
+
+def shown_field(name: str, values: npt.NDArray[Any] | None) -> npt.NDArray[Any] | None:
+    """Return a field as LightGBM shows it: bounds of queries, and numbers of positions.
+
+    Example:
+        >>> shown_field("group", np.array([2, 3]))
+        array([0, 2, 5], dtype=int32)
+    """
+    if values is None or name not in ("group", "position"):
+        return values
+    return as_int32(query_bounds(values) if name == "group" else number_positions(values))

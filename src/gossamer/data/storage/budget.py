@@ -148,13 +148,16 @@ expected at least 12MB. It is for scores (8MB) and labels (4MB).
         least = min(every, key=lambda needs: sum(needs.values()))
         self.require(f"to train on {n_rows:,} rows", least)
 
-    def check_prediction(self, n_rows: int | None, n_file_columns: int, row_bytes: int) -> None:
+    def check_prediction(
+        self, n_rows: int | None, n_file_columns: int, row_bytes: int, held: int
+    ) -> None:
         """Raise where the predictions of a file do not fit the limit.
 
         Args:
             n_rows: Rows of the file; None: not known before it is read.
             n_file_columns: Columns, where each has a buffer of its own while a file is read.
             row_bytes: Bytes of a row's predictions.
+            held: Bytes of a training that may go on later.
 
         Raises:
             ParameterError: With the smallest limit that works.
@@ -162,15 +165,19 @@ expected at least 12MB. It is for scores (8MB) and labels (4MB).
         if n_rows is not None:
             needs = reading_needs(n_file_columns) | {"predictions": n_rows * row_bytes}
             hint = "Or predict the rows in parts."
+            if held > 0:
+                needs["the training"] = held
+                hint = "Or end the training with free_dataset(), or predict the rows in parts."
             self.require(f"to predict {n_rows:,} rows", needs, hint)
 
     def histogram_bytes(
-        self, bins: _native.BinMatrix, held: int, most: int, num_leaves: int
+        self, bins: _native.BinMatrix, params: Params, held: int, most: int, num_leaves: int
     ) -> int:
         """Return how much histograms may take; with less, more of them are built again.
 
         Args:
             bins: The training data.
+            params: Checked parameters.
             held: Bytes that everything else takes, see `training_needs`.
             most: As much as they would take without a limit.
             num_leaves: Leaves of a tree at most.
@@ -178,26 +185,75 @@ expected at least 12MB. It is for scores (8MB) and labels (4MB).
         if self.cap == 0:
             return most
         fewest = fewest_histograms(bins)
-        return min(max((self.cap - held) // 2, fewest), num_leaves * fewest, most)
+        share = (self.cap - held) // (6 if samples_rows(params) else 2)
+        return min(max(share, fewest), num_leaves * fewest, most)
 
-    def kept_bytes(self, params: Params, held: int, histograms: int) -> int:
+    def kept_bytes(self, held: int, histograms: int, sample: int) -> int:
         """Return how much of the pages may stay in memory: most of what nothing else needs.
 
         Args:
-            params: Checked parameters.
             held: Bytes that everything but histograms and samples takes.
             histograms: Bytes of these.
+            sample: Bytes of the sample of a tree.
         """
-        sample = (self.cap - held) // 3 if samples_rows(params) else 0
         kept = max(self.cap - held - histograms - sample, 0) * 3 // 4
         return min(kept, 2**62)  # the limit may be any number
 
-    def holds_sample(
-        self, bins: _native.BinMatrix, n_sampled: int, n_outputs: int, held: int
-    ) -> bool:
-        """Whether the bins of a sample of rows can be in memory while a tree grows."""
-        need = n_sampled * (2 * bins.row_bytes + 4 + state_bytes(n_outputs))
-        return need <= (self.cap - held) // 3
+    def loaded_bytes(self, bins: _native.BinMatrix, held: int) -> int:
+        """Return what bins on disk take in memory, by row and by column; 0: they do not fit.
+
+        Whether they fit is known when the training is: before, every row is counted with weights
+        and hessians.
+
+        Args:
+            bins: The training data.
+            held: Bytes that everything but bins, histograms and samples takes.
+        """
+        need = bins.n_rows * (2 * bins.row_bytes + 4)
+        fits = held + need + fewest_histograms(bins) <= self.cap
+        return need if fits and _native.on_disk(bins) is not None else 0
+
+    def most_for_sample(self, held: int) -> int:
+        """Return how much a sample of the rows may take."""
+        return max(self.cap - held, 0) * 3 // 4
+
+    def reserved_for_sample(
+        self, bins: _native.BinMatrix, params: Params, n_outputs: int, held: int
+    ) -> int:
+        """Return the bytes that are left to samples; 0: there are none, or they do not fit.
+
+        Args:
+            bins: The training data.
+            params: Checked parameters.
+            n_outputs: Scores of a row.
+            held: Bytes that everything but histograms and samples takes.
+        """
+        if not samples_rows(params):
+            return 0
+        most, share = self.most_for_sample(held), sampled_share(params)
+        if share == 1:  # known when a sample has been drawn
+            return most
+        # Each row is drawn by itself: the number varies by at most half of the square root.
+        n_sampled = int(share * bins.n_rows + 8 * bins.n_rows**0.5) + 1
+        need = sample_need(bins, n_sampled, n_outputs)
+        return need if need <= most else 0
+
+
+def sample_need(bins: _native.BinMatrix, n_sampled: int, n_outputs: int) -> int:
+    """Return what a sample of rows takes while a tree grows, but for the rows of leaves."""
+    # Bins, the row's number, its rounded gradient; score, gradient and hessian of each output.
+    return n_sampled * (bins.row_bytes + 4 + _ROUNDED + 16 * n_outputs)
+
+
+def leaf_bytes(n_rows: int, params: Params) -> int:
+    """Return the bytes of the numbers of rows in leaves, while a tree grows.
+
+    Example:
+        >>> from gossamer.params import resolve
+        >>> leaf_bytes(1000, resolve({"bagging_fraction": 0.5, "bagging_freq": 1}))
+        4000
+    """
+    return int(_IN_LEAF * n_rows * sampled_share(params))
 
 
 def reading_needs(n_file_columns: int) -> dict[str, int]:
@@ -214,9 +270,12 @@ def table_needs(bins: _native.BinMatrix, *, trains: bool) -> dict[str, int]:
         needs = {"bins by row and by column": bins.n_rows * (2 * bins.row_bytes + 4)}
     else:
         needs = {"bins": bins.n_rows * bins.row_bytes}
-    if trains:
-        needs |= {"histograms": fewest_histograms(bins), "small buffers": _OVERHEAD}
-    return needs
+    return needs | training_buffers(bins) if trains else needs
+
+
+def training_buffers(bins: _native.BinMatrix) -> dict[str, int]:
+    """Return what every training takes, however many rows it has."""
+    return {"histograms": fewest_histograms(bins), "small buffers": _OVERHEAD}
 
 
 def fewest_histograms(bins: _native.BinMatrix) -> int:
@@ -233,6 +292,7 @@ def row_needs(
     has_weight: bool = True,
     has_start: bool = False,
     sample_bytes: int = 0,
+    share: float = 1.0,
     in_files: bool = False,
 ) -> dict[str, int]:
     """Return what the rows of a training take, without their bins.
@@ -245,6 +305,7 @@ def row_needs(
         has_weight: Whether there are weights.
         has_start: Whether there are scores to start from.
         sample_bytes: What drawing a sample takes, see `sample_bytes`.
+        share: Of the rows that a tree grows on, at most.
         in_files: Whether scores and gradients are in files (see `RowFiles`).
 
     Example:
@@ -263,6 +324,7 @@ def row_needs(
         "sampled rows": sample_bytes,
     }
     found = {name: n_rows * size for name, size in needs.items() if size}
+    found["rows of leaves"] -= int(_IN_LEAF * n_rows * (1 - share))
     return found | {"parts of files": _FILE_PARTS} if in_files else found
 
 
@@ -275,7 +337,8 @@ def samples_rows(params: Params) -> bool:
         True
     """
     fractions = (params.bagging_fraction, params.pos_bagging_fraction, params.neg_bagging_fraction)
-    return params.data_sample_strategy != "bagging" or min(fractions) < 1
+    is_bagged = params.bagging_freq > 0 and min(fractions) < 1
+    return params.data_sample_strategy != "bagging" or is_bagged
 
 
 def sample_bytes(params: Params) -> int:
@@ -290,6 +353,21 @@ def sample_bytes(params: Params) -> int:
         return 0
     is_plain = params.data_sample_strategy == "bagging" and not params.bagging_by_query
     return 5 if is_plain and params.num_parallel_tree == 1 else 12
+
+
+def sampled_share(params: Params) -> float:
+    """Return the share of the rows that a tree grows on; at most, as far as parameters tell.
+
+    Example:
+        >>> from gossamer.params import resolve
+        >>> sampled_share(resolve({"bagging_fraction": 0.5, "bagging_freq": 1}))
+        0.5
+    """
+    is_bagged = samples_rows(params) and params.data_sample_strategy == "bagging"
+    if not is_bagged or params.bagging_by_query:
+        return 1.0
+    by_class = params.pos_bagging_fraction, params.neg_bagging_fraction
+    return max(by_class) if min(by_class) < 1 else params.bagging_fraction
 
 
 def files_fit(params: Params) -> bool:

@@ -20,8 +20,8 @@ from gossamer.data.chunks.chunked_table import (
     find_bins_of,
     plan_chunked,
 )
-from gossamer.data.storage.binned import BinnedTable, bin_like, bin_table
-from gossamer.data.storage.budget import Budget
+from gossamer.data.storage.binned import BinnedTable, bin_like, bin_table, take_rows
+from gossamer.data.storage.budget import Budget, table_needs
 from gossamer.data.storage.page_cache import VERSION, Pages, PageStore, file_facts
 from gossamer.data.table.matrix import Table, Values
 from gossamer.errors import NotSupportedError
@@ -273,6 +273,47 @@ def write_pages(
         f"{pieces.n_rows / seconds:,.0f} rows per second."
     )
     return table
+
+
+def copy_rows(binned: BinnedTable, rows: npt.NDArray[np.int64], params: Params) -> BinnedTable:
+    """Copy some rows of a binned table: into memory, or from disk to disk where they do not fit.
+
+    Args:
+        binned: The table.
+        rows: Numbers of rows, which increase.
+        params: Checked parameters of the table.
+
+    Raises:
+        ParameterError: If the table is in memory, and the copy does not fit with it.
+        OSError: If pages cannot be read or written.
+    """
+    budget, bins = Budget.of(params), binned.bins
+    is_on_disk = _native.on_disk(bins) is not None
+    n_outputs = max(params.num_class, 1)
+    if is_on_disk and not budget.holds_table(len(rows), bins.row_bytes, n_outputs):
+        return _write_rows(binned, rows, params)
+    needs = table_needs(bins, trains=False) | {"the copy": len(rows) * (2 * bins.row_bytes + 4)}
+    budget.require(f"to copy {len(rows):,} rows into memory", needs)
+    return take_rows(binned, rows)
+
+
+def _write_rows(binned: BinnedTable, rows: npt.NDArray[np.int64], params: Params) -> BinnedTable:
+    n_threads = resolve_threads(params.num_threads, len(rows), binned.binning.n_columns)
+    layout = _native.page_layout(binned.bins, np.empty(0, np.int32))
+    page_rows = Budget.of(params).page_rows(len(rows), layout.row_bytes)
+    with PageStore(params.cache_dir, None).create() as file:
+        writer = _native.PageWriter(layout, len(rows), page_rows, file.start())
+        writer.add_rows_of(binned.bins, rows.astype(np.uint32), n_threads)
+        return file.finish(
+            Pages(
+                binned.binning,
+                layout,
+                len(rows),
+                page_rows,
+                writer.finish(),
+                writer.has_missing(),
+            )
+        )
 
 
 def write_beside(

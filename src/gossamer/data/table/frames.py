@@ -64,9 +64,12 @@ def read_frame(frame: Any) -> list[Column]:
         (array([1, 2]), array([ 0, -1]), ['Rome'])
     """
     names = frame_names(frame)
-    if not is_pandas(frame):
-        check_names(names, len(names))  # by name, they must differ
-    return [read_column(frame, i, column_in_frame(name)) for i, name in enumerate(names)]
+    where = [column_in_frame(name) for name in names]
+    if is_pandas(frame):
+        return [_read_pandas(frame.iloc[:, i], each) for i, each in enumerate(where)]
+    check_names(names, len(names))  # by name, they must differ
+    table = _wrapped(frame)  # once: that takes its time
+    return [_read_other(table.get_column(n), each) for n, each in zip(names, where, strict=True)]
 
 
 def read_column(frame: Any, column: int, where: str) -> Column:
@@ -79,10 +82,14 @@ def read_column(frame: Any, column: int, where: str) -> Column:
     """
     if is_pandas(frame):
         return _read_pandas(frame.iloc[:, column], where)
+    return _read_other(_wrapped(frame)[:, column], where)
+
+
+def _wrapped(frame: Any) -> Any:
+    """Return another frame than pandas' as one of narwhals."""
     import narwhals
 
-    table = narwhals.from_native(frame, eager_only=True)
-    return _read_other(table[:, column], where)
+    return narwhals.from_native(frame, eager_only=True)
 
 
 def slice_rows(frame: Any, begin: int, end: int) -> Any:
@@ -122,9 +129,7 @@ def take_rows_of(data: Any, rows: npt.NDArray[np.int64]) -> Any:
         return np.asarray(data, dtype=object)[rows]
     if is_pandas(data):
         return data.iloc[rows]
-    import narwhals
-
-    return narwhals.from_native(data, eager_only=True)[rows.tolist()].to_native()
+    return _wrapped(data)[rows.tolist()].to_native()
 
 
 def first_columns(data: Any, n_columns: int) -> Any:

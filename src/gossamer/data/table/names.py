@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Final
 
 from gossamer.errors import DataError, shorten
@@ -34,9 +34,12 @@ def check_names(names: Sequence[object], n_columns: int) -> list[str]:
         >>> check_names(["age", "größe"], 2)
         ['age', 'größe']
     """
-    if isinstance(names, str) or not isinstance(names, Iterable):
+    try:
+        found = None if isinstance(names, str) else [str(name) for name in names]
+    except TypeError:
+        found = None
+    if found is None:
         raise DataError.because("feature_name must be a list of names, or 'auto'", got=names)
-    found = [str(name) for name in names]
     if len(found) != n_columns:
         raise DataError.because(
             "feature_name and data differ in length",

@@ -51,7 +51,7 @@ def check_leaf_value(value: Any, n_values: int) -> npt.NDArray[np.float64]:
     """
     try:
         values = np.asarray(value, dtype=np.float64).reshape(-1)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         values = np.empty(0)
     if len(values) != n_values or not np.isfinite(values).all():
         numbers = "a finite number" if n_values == 1 else f"{n_values} finite numbers"

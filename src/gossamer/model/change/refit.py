@@ -17,6 +17,7 @@ from gossamer.model.change.refit_linear import LeafData, refit_linear
 from gossamer.model.model import Model
 from gossamer.model.prediction.predict import fitting_table
 from gossamer.model.training.base_model import BaseModel
+from gossamer.model.training.scored_set import own_scores
 from gossamer.objectives import Custom, Gradients, LeafRefit, Objective, make_objective
 from gossamer.objectives.quantiles import weighted_quantile
 from gossamer.params import Params
@@ -98,7 +99,7 @@ class _Refit:
         if starts_itself and data.rows.init_score is None:
             self.start = self._blend(self.start, np.array(objective.start_scores(self.targets)))
         self.score = np.repeat(self.start, n_rows).reshape(n_outputs, n_rows)
-        if (first := data.rows.first_scores) is not None:
+        if (first := own_scores("refit", data, n_outputs)) is not None:
             self.score += first.reshape(n_outputs, n_rows)
         self.gradients = Gradients.empty(
             n_rows, n_outputs, has_hessian=objective.has_hessian(self.targets)

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from gossamer.data import Dataset
 from gossamer.data.chunks.find_source import whole_table
-from gossamer.model.change.refit import refit as refit_model
 from gossamer.model.given_params import given_params
 from gossamer.params import resolve
 
@@ -91,8 +90,11 @@ def refit(
         params=dataset_params,
         free_raw_data=False,
     )
+    from gossamer.model.change.refit import refit as refit_model
+
     resolved = resolve(params).replace(**kwargs)
     model = refit_model(booster.model, resolved, new_set, data, decay_rate, validate_features)
     found = copy.copy(booster)
     found.params, found.model = {**params, **kwargs}, model
+    found.train_set = new_set
     return found

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import reduce
+from numbers import Integral
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from gossamer.errors import NotSupportedError, message
+from gossamer.errors import NotSupportedError, ParameterIndexError
 from gossamer.model.derived import Derived
 from gossamer.model.ensemble.out_of_fold import record_of
 from gossamer.model.model import Model
@@ -86,17 +87,13 @@ def member_model(model: Model, member: int) -> Model:
     """Return one member of an ensemble over folds as a model of its own.
 
     Raises:
-        IndexError: If there is no such member.
+        ParameterIndexError: If there is no such member.
         NotSupportedError: If the model is not an ensemble over folds.
     """
     record = record_of(model, "fold_member()")
-    if not 0 <= member < record.n_members:
-        raise IndexError(
-            message(
-                "the model has no such member",
-                got=member,
-                expected=f"0 to {record.n_members - 1}",
-            )
+    if not isinstance(member, Integral) or not 0 <= member < record.n_members:
+        raise ParameterIndexError.because(
+            "the model has no such member", got=member, expected=f"0 to {record.n_members - 1}"
         )
     first, last = (int(record.round_begin[member + i]) for i in (0, 1))
     part = model.rounds(first, last)

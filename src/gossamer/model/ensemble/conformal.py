@@ -60,32 +60,6 @@ class Misfits:
         """Weight of all pairs."""
         return float(sum(each[-1] for each in self.weights))
 
-    def kept_by_average(self, centre: Floats) -> Floats:
-        """Return what is left of a row's interval when the average predicts instead of a member.
-
-        The mean over members of (label - member)² is (label - average)² + the members' variance.
-        So the average's mean squared error is E - V, with E the members' on held-out rows and V
-        their variance at the row, while misfits around every member spread by E + V.
-
-        Args:
-            centre: (members, rows): what a member predicts for each row.
-
-        Returns:
-            For each row the root of (E - V) / (E + V); V counts as 15/16 of E at most.
-
-        Example:
-            >>> misfits = Misfits.of(np.array([1.0, 1.0]), np.ones(2), np.array([0, 1]), 2)
-            >>> misfits.kept_by_average(np.array([[3.0, 1.6], [3.0, 0.4]])).round(3)
-            array([1.   , 0.686])
-        """
-        squares = zip(self.values, self.weights, strict=True)
-        error = sum(float(np.diff(weights) @ values**2) for values, weights in squares)
-        error /= max(self.total, np.finfo(np.float64).tiny)
-        if error == 0:
-            return np.ones(centre.shape[1])
-        variance = np.minimum(centre.var(axis=0) / error, 15 / 16)
-        return np.asarray(np.sqrt((1 - variance) / (1 + variance)))
-
     def weight_below(self, misfit: Floats, side: str) -> Floats:
         """Return the weight of the pairs whose misfit is less than the same member's.
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from gossamer.arguments import check_flags
 from gossamer.data.labels.fields import one_per_row
 from gossamer.errors import DataError, NotSupportedError, ParameterError
 from gossamer.model.ensemble.average import member_model
@@ -27,9 +28,12 @@ if TYPE_CHECKING:
 _FOR_INTERVALS: Final = (Kind.REGRESSION, Kind.QUANTILES, Kind.DISTRIBUTION, Kind.CUSTOM)
 _FOR_TIGHT: Final = (Kind.REGRESSION, Kind.CUSTOM)
 _FOR_SETS: Final = (Kind.BINARY, Kind.MULTICLASS)
+# The share of the members' distance from their average that tight intervals take off once more.
+_TAKEN_OFF: Final = 0.5
 _POSITIVE_LINKS: Final = ("exp", "bounded_exp")
 
 
+@check_flags
 def predict_interval(
     booster: TrainedModel,
     data: Any,
@@ -100,12 +104,12 @@ def predict_interval(
     parts = _parts(record, misfit, _Given(groups, train_groups, weight, train_weight), len(found))
     for rows, misfits, own in parts:
         share = (coverage, own)
-        found[rows, 0] = -misfits.upper_bounds(-low[:, rows], scale[:, rows], *share)
-        found[rows, 1] = misfits.upper_bounds(high[:, rows], scale[:, rows], *share)
+        own_ends = (low[:, rows], high[:, rows])
+        found[rows] = _bounds(misfits, own_ends, scale[:, rows], share)
         if tight:
-            centre = low[:, rows].mean(axis=0)[:, None]
-            kept = misfits.kept_by_average(low[:, rows])[:, None]
-            found[rows] = centre + kept * (found[rows] - centre)
+            average = [np.broadcast_to(each.mean(axis=0), each.shape) for each in own_ends]
+            around = _bounds(misfits, (average[0], average[1]), scale[:, rows], share)
+            found[rows] = _tighten(found[rows], around)
     crossed = found[:, 0] > found[:, 1]  # quantiles may be narrowed until nothing is left
     found[crossed] = found[crossed].mean(axis=1)[:, None]
     if model.objective.traits.link in _POSITIVE_LINKS:
@@ -113,6 +117,31 @@ def predict_interval(
     return found
 
 
+def _bounds(
+    misfits: Misfits, ends: tuple[Floats, Floats], scale: Floats, share: tuple[float, Floats]
+) -> Floats:
+    """Return the intervals (rows, 2) around what members predict: ends of (members, rows)."""
+    low, high = ends
+    found = (-misfits.upper_bounds(-low, scale, *share), misfits.upper_bounds(high, scale, *share))
+    return np.column_stack(found)
+
+
+def _tighten(found: Floats, around: Floats) -> Floats:
+    """Narrow intervals of CV+ to what the average of the members needs.
+
+    Errors of held-out rows are those of a member: the average's, and the distance of the member
+    from the average. In CV+ (`found`) that distance is added a second time, since ends lie around
+    every member. Intervals with the same errors `around` the average lack it. To take it off again
+    would be right for normal errors and too much for errors with a peak, so half of it is.
+    """
+    is_bounded = np.isfinite(found)
+    ends = found.copy()
+    ends[is_bounded] -= (1 + _TAKEN_OFF) * (found[is_bounded] - around[is_bounded])
+    low, high = np.maximum(ends[:, 0], found[:, 0]), np.minimum(ends[:, 1], found[:, 1])
+    return np.column_stack([low, high])
+
+
+@check_flags
 def predict_set(
     booster: TrainedModel,
     data: Any,

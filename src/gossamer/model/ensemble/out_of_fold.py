@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from gossamer.arguments import check_flags
 from gossamer.errors import NotSupportedError
 from gossamer.model.ensemble.fold_record import FoldRecord
 from gossamer.model.model import Model
@@ -36,6 +37,7 @@ class OutOfFold(ABC):
     def model(self) -> Model:
         """Trees, names, objective and all else that predictions need."""
 
+    @check_flags
     def oof_prediction(self, raw_score: bool = False) -> npt.NDArray[np.float64]:
         """Return the out-of-fold predictions: each training row predicted by who never saw it.
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Final
 
 import numpy as np
 
 from gossamer import files
+from gossamer.arguments import as_path
 from gossamer.errors import ModelFileError, shorten
 from gossamer.model.files import model_file
 from gossamer.model.model import Model
@@ -72,7 +72,7 @@ def from_bytes(content: bytes, source: str = "the file") -> tuple[list[Model], i
 
 def save(path: str | os.PathLike[str], models: Sequence[Model], best_iteration: int) -> None:
     """Write the file; it is complete or not there."""
-    files.write_atomically(Path(path), to_bytes(models, best_iteration))
+    files.write_atomically(as_path(path), to_bytes(models, best_iteration))
 
 
 def load(path: str | os.PathLike[str]) -> tuple[list[Model], int]:
@@ -82,7 +82,7 @@ def load(path: str | os.PathLike[str]) -> tuple[list[Model], int]:
         ModelFileError: If it is cut off, altered, or something else.
         OSError: If it cannot be read.
     """
-    return from_bytes(Path(path).read_bytes(), source=f"the file {os.fspath(path)!r}")
+    return from_bytes(as_path(path).read_bytes(), source=f"the file {os.fspath(path)!r}")
 
 
 def to_text(models: Sequence[Model], best_iteration: int) -> str:

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from gossamer.arguments import as_path, check_flags
 from gossamer.errors import ParameterError
 from gossamer.files import write_atomically
 from gossamer.model import formats
-from gossamer.model.inspection.dump import dump_model as dump
-from gossamer.model.inspection.dump import trees_to_dataframe as nodes_to_dataframe
 from gossamer.model.model import Model
 from gossamer.model.prediction.predict import as_number
 
@@ -57,6 +55,8 @@ def save_model(
         ('tree', 2)
     """
     model = booster.used_model(num_iteration, start_iteration)
+    if format is None and formats.format_of(filename) is None:
+        format = booster.text_format
     formats.save(filename, model, format, _importance(booster, importance_type))
     return booster
 
@@ -80,6 +80,7 @@ def model_to_string(
     return formats.to_text(model, found, _importance(booster, importance_type))
 
 
+@check_flags
 def to_c(
     booster: TrainedModel,
     path: str | os.PathLike[str] | None = None,
@@ -106,7 +107,7 @@ def to_c(
     model = _rounds_to_compile(booster, num_iteration, start_iteration)
     text = c_header(model, name) if header else c_source(model, name)
     if path is not None:
-        write_atomically(Path(path), text.encode("ascii"))
+        write_atomically(as_path(path), text.encode("ascii"))
     return text
 
 
@@ -155,6 +156,7 @@ def _rounds_to_compile(
     return booster.used_model(num_iteration, start_iteration)
 
 
+@check_flags
 def to_onnx(
     booster: TrainedModel,
     num_iteration: int | None = None,
@@ -182,6 +184,7 @@ def to_onnx(
     return model_to_onnx(model, dtype=dtype, raw_score=raw_score)
 
 
+@check_flags
 def to_treelite(
     booster: TrainedModel,
     num_iteration: int | None = None,
@@ -229,6 +232,8 @@ def dump_model(
         (0, 50.5, '<=')
     """
     model = booster.used_model(num_iteration, start_iteration)
+    from gossamer.model.inspection.dump import dump_model as dump
+
     return dump(model, importance_type, object_hook)
 
 
@@ -239,4 +244,6 @@ def trees_to_dataframe(booster: TrainedModel) -> Any:
         ImportError: If pandas is not installed.
         DataError: If the model has no trees.
     """
+    from gossamer.model.inspection.dump import trees_to_dataframe as nodes_to_dataframe
+
     return nodes_to_dataframe(booster.used_model(-1))

@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import replace
-from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
 from gossamer import files
+from gossamer.arguments import as_path
 from gossamer.data.categories.levels import Levels
 from gossamer.errors import ModelFileError, shorten
 from gossamer.model.class_names import check_class_names
@@ -270,7 +270,7 @@ def _optional(arrays: files.Arrays, version: int, group: str) -> files.Arrays | 
 
 def save(path: str | os.PathLike[str], model: Model) -> None:
     """Write the model file; it is complete or not there."""
-    files.write_atomically(Path(path), to_bytes(model))
+    files.write_atomically(as_path(path), to_bytes(model))
 
 
 def load(path: str | os.PathLike[str]) -> Model:
@@ -280,7 +280,7 @@ def load(path: str | os.PathLike[str]) -> Model:
         ModelFileError: If it is cut off, altered, or not a model of this version.
         OSError: If the file cannot be read.
     """
-    return from_bytes(Path(path).read_bytes(), source=f"the file {os.fspath(path)!r}")
+    return from_bytes(as_path(path).read_bytes(), source=f"the file {os.fspath(path)!r}")
 
 
 def to_text(model: Model) -> str:

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import os
 from importlib import import_module
-from pathlib import Path
 from typing import Any, Final, Protocol, cast
 
+from gossamer.arguments import as_path
 from gossamer.errors import ModelFileError, NotSupportedError, ParameterError, shorten
 from gossamer.files import write_atomically
 from gossamer.logger import warn
@@ -63,7 +63,7 @@ def load(path: str | os.PathLike[str]) -> Model:
         ModelFileError: If it is damaged, or of no known format.
         OSError: If the file cannot be read.
     """
-    return from_bytes(Path(path).read_bytes(), f"the file {os.fspath(path)!r}")
+    return from_bytes(as_path(path).read_bytes(), f"the file {os.fspath(path)!r}")
 
 
 def from_bytes(content: bytes, source: str = "the model") -> Model:
@@ -111,7 +111,7 @@ def save(
         ParameterError: If there is no such format.
         NotSupportedError: If the format cannot hold this model.
     """
-    path = Path(path)
+    path = as_path(path)
     if format is not None:
         write_atomically(path, to_bytes(model, format, importance_type))
         return
@@ -138,7 +138,7 @@ def format_of(path: str | os.PathLike[str]) -> str | None:
         >>> format_of("model.TXT"), format_of("model.gsm"), format_of("model.2")
         ('lightgbm', 'gossamer', None)
     """
-    return BY_ENDING.get(Path(path).suffix.lower())
+    return BY_ENDING.get(as_path(path).suffix.lower())
 
 
 def to_bytes(model: Model, format: str = OWN, importance_type: str = "split") -> bytes:

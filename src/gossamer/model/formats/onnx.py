@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from gossamer.errors import NotSupportedError, ParameterError
+from gossamer.errors import NotSupportedError, check_choice
 from gossamer.model.formats.onnx_graph import Graph
 from gossamer.model.formats.onnx_links import add_classes, add_predictions, predicts_classes
 from gossamer.model.formats.onnx_trees import add_trees
@@ -44,10 +44,7 @@ def to_onnx(model: Model, dtype: str = "float64", raw_score: bool = False) -> An
         ImportError: If the onnx package is not installed.
         NotSupportedError: If the model has something that ONNX has not.
     """
-    if dtype not in _DTYPES:
-        raise ParameterError.because(
-            "dtype is unknown", got=dtype, expected=" or ".join(map(repr, _DTYPES))
-        )
+    check_choice("dtype", dtype, _DTYPES)
     _check(model, dtype)
     graph = Graph(dtype)
     k = model.objective.n_outputs

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, MutableMapping
 from typing import Any, Final
 
+from gossamer.arguments import check_function
 from gossamer.errors import DataError, ParameterError, check_choice
 from gossamer.model.inspection.importance import IMPORTANCE_TYPES, feature_importance
 from gossamer.model.inspection.shown_trees import ShownTree, shown_names, shown_trees
@@ -39,7 +40,8 @@ _COLUMNS: Final = (
 
 def dump_model(model: Model, importance_type: str, object_hook: Hook | None) -> dict[str, Any]:
     """Return the model as nested dicts; see `Booster.dump_model`."""
-    hook = object_hook or _as_it_is
+    check_function("object_hook", object_hook)
+    hook = _as_it_is if object_hook is None else object_hook
     names = shown_names(model)
     check_choice("importance_type", importance_type, IMPORTANCE_TYPES)
     importance = feature_importance(model.forest, importance_type, model.derived).tolist()
@@ -74,12 +76,16 @@ def dump_model(model: Model, importance_type: str, object_hook: Hook | None) -> 
             "feature_importances": hook({name: by_name[name] for name in ordered}),
         }
     )
+    if not isinstance(dumped, MutableMapping):
+        raise ParameterError.because(
+            "object_hook returned something else for the model", got=dumped, expected="a dict"
+        )
     levels = model.levels
     dumped["pandas_categorical"] = (
         None if not levels else [list(found) for found in levels.by_column.values()]
     )
-    found: dict[str, Any] = dumped
-    return found
+    found: Any = dumped
+    return found  # type: ignore[no-any-return]
 
 
 def trees_to_dataframe(model: Model) -> Any:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from gossamer.arguments import check_flags, length_of
 from gossamer.cuda.arrays import to_host
 from gossamer.data import Dataset
 from gossamer.data.chunks.find_source import whole_table
@@ -199,14 +200,14 @@ def permutation_importance(
         resolved = resolved.replace(metric=metric)
     options = predict_options(booster, start_iteration, num_iteration, kwargs)
     label = to_host(label)
-    n_rows = len(label) if hasattr(label, "__len__") else 0
-    rows = np.zeros((n_rows, 1), np.int8)
+    rows = np.zeros((max(length_of(label), 0), 1), np.int8)
     given = built_data(Dataset(rows, label, weight=weight, group=group, params={"verbose": -1}))
     return permutation.permutation_importance(
         booster.model, data, given, resolved, options, n_repeats, seed
     )
 
 
+@check_flags
 def partial_dependence(
     booster: TrainedModel,
     data: Any,

@@ -10,14 +10,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gossamer.errors import DataError, ParameterError
+from gossamer.arguments import as_list, check_count
+from gossamer.errors import DataError, ParameterError, check_choice
 from gossamer.model.inspection.changed_columns import (
     change_columns,
     find_column,
     row_blocks,
     values_of,
 )
-from gossamer.model.inspection.permutation import check_count
 from gossamer.model.model import Model
 from gossamer.model.prediction.predict import PredictOptions, fitting_table, predict
 
@@ -66,10 +66,7 @@ def partial_dependence(
         percentiles: Lowest and highest quantile of the grid.
         grid_resolution: Most values of a grid of quantiles.
     """
-    if kind not in ("average", "individual"):
-        raise ParameterError.because(
-            "kind is not known", got=kind, expected="'average' or 'individual'"
-        )
+    check_choice("kind", kind, ("average", "individual"))
     low, high = _check_percentiles(percentiles)
     check_count(grid_resolution, "grid_resolution", least=2)
     columns = _find_columns(model, features)
@@ -107,7 +104,9 @@ def partial_dependence(
 
 
 def _find_columns(model: Model, features: Feature | Sequence[Feature]) -> list[int]:
-    several = [features] if isinstance(features, (int, np.integer, str)) else list(features)
+    several = (
+        [features] if isinstance(features, (int, np.integer, str)) else as_list("feature", features)
+    )
     columns = [find_column(model, feature) for feature in several]
     if len(columns) not in (1, 2) or len(set(columns)) < len(columns):
         raise ParameterError.because(

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gossamer import _native
+from gossamer.arguments import check_count
 from gossamer.data import Table
 from gossamer.data.built import BuiltData
 from gossamer.errors import DataError, ParameterError
@@ -75,7 +76,7 @@ def permutation_importance(
         seed: Seed of the orders.
     """
     check_count(n_repeats, "n_repeats", least=1)
-    check_count(seed, "seed", least=0)
+    check_count(seed, "seed", least=0, most=2**64 - 1)
     table = fitting_table(model, data, options.disable_shape_check)
     if given.n_rows != table.n_rows:
         raise DataError.because(
@@ -116,24 +117,6 @@ def used_columns(model: Model) -> list[int]:
         elif model.derived is not None:
             found |= set(model.derived.sources_of(column - model.n_columns))
     return sorted(found)
-
-
-def check_count(value: object, name: str, least: int) -> int:
-    """Return a whole number that is not too small.
-
-    Raises:
-        ParameterError: If it is anything else.
-
-    Example:
-        >>> check_count(5, "n_repeats", least=1)
-        5
-    """
-    is_whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
-    if not is_whole or int(value) < least:  # type: ignore[call-overload]
-        raise ParameterError.because(
-            f"{name} cannot be used", got=value, expected=f"a whole number >= {least}"
-        )
-    return int(value)  # type: ignore[call-overload, no-any-return]
 
 
 def _raw_scores(model: Model, part: Table, options: PredictOptions) -> Floats:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from gossamer.errors import DataError
+from gossamer.errors import DataError, ParameterError, shorten
 from gossamer.model.inspection.changed_columns import find_column
 from gossamer.model.model import Model
 
@@ -33,7 +33,14 @@ def split_value_histogram(
     if bins is None or (isinstance(bins, int) and xgboost_style):
         n_different = len(np.unique(values))
         bins = max(n_different if bins is None else min(n_different, bins), 1)
-    counts, edges = np.histogram(values, bins=bins)
+    try:
+        if not isinstance(bins, (int, np.integer, str)):
+            bins = np.asarray(bins, dtype=np.float64)
+        counts, edges = np.histogram(values, bins=bins)
+    except (TypeError, ValueError) as error:
+        raise ParameterError.because(
+            f"bins cannot be used ({shorten(error)})", got=bins, expected="a whole number > 0"
+        ) from None
     if not xgboost_style:
         return counts, edges
     table = np.column_stack((edges[1:], counts))

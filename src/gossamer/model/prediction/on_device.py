@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from gossamer.cuda import driver
 from gossamer.cuda.arrays import (
     DeviceArray,
     OwnArray,
@@ -19,7 +18,6 @@ from gossamer.cuda.arrays import (
     open_device_of,
     to_host,
 )
-from gossamer.cuda.device import Buffer
 from gossamer.errors import DeviceError, NotSupportedError
 from gossamer.model.model import Model
 from gossamer.tree import Forest
@@ -46,7 +44,8 @@ def forget_forests() -> None:
 
 def predictor_of(forest: Forest, trees: tuple[int, int], number: int) -> DevicePredictor:
     """Return the trees from the first to before the last on a GPU, kept for the next time."""
-    from gossamer.cuda.predictor import DevicePredictor  # only predictions on a GPU wait for it
+    from gossamer.cuda import driver  # only predictions on a GPU wait for it
+    from gossamer.cuda.predictor import DevicePredictor
 
     key = (number, *trees)
     with _lock:
@@ -102,6 +101,8 @@ def refusal(what: str) -> NotSupportedError:
 
 def upload_like(array: DeviceArray, result: npt.NDArray[Any]) -> Any:
     """Return a result of the host as an array of the library that the user's array is of."""
+    from gossamer.cuda.device import Buffer
+
     device = open_device_of(array)
     values = np.ascontiguousarray(result)
     found = OwnArray(device, Buffer.holding(device, values), values.shape, values.dtype)
@@ -142,6 +143,8 @@ def predict_array(
     Returns:
         An array on the same GPU.
     """
+    from gossamer.cuda import driver
+    from gossamer.cuda.device import Buffer
     from gossamer.cuda.predictor import DeviceScoring
 
     model.forest.native  # noqa: B018 - making it checks every index

@@ -12,7 +12,6 @@ import numpy.typing as npt
 
 from gossamer import _native
 from gossamer.cuda.arrays import DeviceArray, find_device_array, in_kind_of, to_host
-from gossamer.cuda.predict_records import LINKS
 from gossamer.data import Dataset, Table, as_table
 from gossamer.data.categories.levels import NO_LEVELS
 from gossamer.data.chunks.chunked_frame import row_blocks
@@ -238,6 +237,8 @@ def _apply_link(model: Model, rows: npt.NDArray[np.float64], n_threads: int) -> 
 
 def _predict_array(model: Model, array: DeviceArray, options: PredictOptions) -> Any:
     """Predict an array on its GPU, or on the host where the GPU cannot do it."""
+    from gossamer.cuda.predict_records import LINKS  # only predictions on a GPU wait for it
+
     if not options.disable_shape_check:
         _check_width(int(array.as_record()["n_columns"]), model)
     is_plain = model.levels is None and model.derived is None and why_not(model, options) is None

@@ -8,11 +8,13 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from gossamer import _native
 from gossamer.data import Table, as_table
 from gossamer.data.categories.levels import NO_LEVELS
 from gossamer.data.chunks.find_source import find_source
 from gossamer.data.chunks.source import ColumnsChanged, Source, rows_changed
 from gossamer.data.labels.roles import match_columns
+from gossamer.data.storage.budget import Budget
 from gossamer.errors import DataError
 from gossamer.logger import info
 from gossamer.model.model import Model
@@ -31,6 +33,25 @@ def find_chunks_of(model: Model, data: object, header: bool | None = None) -> So
     levels = model.levels or NO_LEVELS
     text = {model.names[column] for column in levels.columns if levels.is_text(column)}
     return find_source(data, header, text)
+
+
+def leave_memory(model: Model, source: Source, row_bytes: int, max_memory: int, held: int) -> None:
+    """Have memory for the predictions of a source, see `max_memory`.
+
+    Args:
+        model: The model.
+        source: Where the rows come from.
+        row_bytes: Bytes of a row's predictions.
+        max_memory: The limit; 0: there is none.
+        held: Bytes of a training that may go on later; its kept pages are given back.
+
+    Raises:
+        ParameterError: With the smallest limit that works.
+    """
+    if max_memory > 0:
+        n_columns = model.n_columns if source.is_columnar else 0
+        Budget(max_memory).check_prediction(source.n_rows, n_columns, row_bytes, held)
+        _native.release_kept_pages()
 
 
 def by_chunks(

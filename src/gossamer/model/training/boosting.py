@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from gossamer import _native
 from gossamer.data.built import BuiltData
 from gossamer.data.storage.row_files import blocks
 from gossamer.params import Params
@@ -145,6 +146,11 @@ def add_tree(
     """Add tree number `t` to scores, or `values` in the place of its own."""
     n_trees = training.trees_per_set
     if tree.n_leaves > 1:
+        device = training.prepared.grower.device
+        if device is not None and values is None and isinstance(tree, _native.Tree):
+            bins, scores, host = scored.table.bins, scored.on_device, scored.host_score
+            if device.add_tree(bins, scores, host, tree, t % n_trees):
+                return
         score = scored.score if n_trees == 1 else scored.output(t % n_trees)
         scored.table.add_tree(tree, score, scored.n_threads, values=values, raw=scored.raw)
     elif values is None and isinstance(tree, Tree) and tree.leaf_value.any():  # set by the user

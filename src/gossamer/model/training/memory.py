@@ -10,7 +10,15 @@ from typing import Final
 from gossamer import _native
 from gossamer.data.built import BuiltData
 from gossamer.data.folds import Fold
-from gossamer.data.storage.budget import Budget, files_fit, row_needs, sample_bytes, table_needs
+from gossamer.data.storage.budget import (
+    Budget,
+    files_fit,
+    row_needs,
+    sample_bytes,
+    sampled_share,
+    table_needs,
+    training_buffers,
+)
 from gossamer.objectives import Objective
 from gossamer.params import Params
 
@@ -62,6 +70,7 @@ def training_needs(
             has_weight=targets.weight is not None,
             has_start=continues or train.rows.init_score is not None,
             sample_bytes=sampled,
+            share=sampled_share(params),
             in_files=in_files,
         )
     )
@@ -126,19 +135,87 @@ def check_statistics(
     Budget.of(params).require("for target statistics of categorical columns", needs, hint)
 
 
-def check_folds(params: Params, data: BuiltData, folds: Sequence[Fold]) -> None:
-    """Raise where the rows of all folds, which are copied, do not fit `max_memory`.
+def fold_memory(
+    params: Params,
+    data: BuiltData,
+    folds: Sequence[Fold],
+    n_together: int,
+    *,
+    continues: bool = False,
+) -> int:
+    """Return the `max_memory` of each fold, whose rows are copied; 0: no limit.
+
+    Args:
+        params: Checked parameters.
+        data: All rows.
+        folds: The folds.
+        n_together: How many of them are in memory at a time.
+        continues: Whether their trainings continue from a model.
 
     Raises:
         ParameterError: With the smallest limit that works.
     """
-    k, row_bytes = max(params.num_class, 1), data.table.bins.row_bytes
-    needs = Counter(table_needs(data.table.bins, trains=True))
-    for fold in folds:
-        n_rows = len(fold.train) + len(fold.test)
-        needs["rows of the folds"] += n_rows * (2 * row_bytes + 4)
-        needs.update(row_needs(n_rows, k))
-    Budget.of(params).require(f"for {len(folds)} folds", needs, "All folds are in memory.")
+    limit, too_much = params.max_memory, None
+    while limit > 0:  # with more memory more rows are copied into it, instead of to disk
+        needs = _needs_of_folds(params, data, folds, n_together, limit, continues)
+        if sum(needs.values()) <= limit:
+            break
+        too_much, limit = needs, sum(needs.values())
+    if too_much is not None:
+        what = f"for {n_together} folds, which are in memory together"
+        Budget.of(params).require(what, too_much)
+    return _memory_of_fold(data, n_together, limit)
+
+
+def _memory_of_fold(data: BuiltData, n_together: int, limit: int) -> int:
+    left = limit - sum(table_needs(data.table.bins, trains=False).values())
+    return max(left // n_together, 1) if limit > 0 else 0
+
+
+def _needs_of_folds(
+    params: Params,
+    data: BuiltData,
+    folds: Sequence[Fold],
+    n_together: int,
+    limit: int,
+    continues: bool,
+) -> dict[str, int]:
+    share = _memory_of_fold(data, n_together, limit)
+    each = [_fold_needs(params, data, fold, share, continues) for fold in folds]
+    largest = max(each, key=lambda needs: sum(needs.values()))
+    needs = Counter(table_needs(data.table.bins, trains=False))
+    needs.update({name: n_together * n_bytes for name, n_bytes in largest.items()})
+    return dict(needs)
+
+
+def _fold_needs(
+    params: Params, data: BuiltData, fold: Fold, share: int, continues: bool
+) -> dict[str, int]:
+    """Return what the training of a fold needs; see `training_needs` and `copy_rows`."""
+    bins, k = data.table.bins, max(params.num_class, data.targets.n_targets, 1)
+    is_on_disk, budget = _native.on_disk(bins) is not None, Budget(share)
+    page_bytes = 2 * budget.page_rows(data.n_rows, bins.row_bytes) * bins.row_bytes
+    needs = Counter(training_buffers(bins))
+    for rows, trains in ((fold.train, True), (fold.test, False)):
+        n_rows = len(rows)
+        on_pages = is_on_disk and not budget.holds_table(n_rows, bins.row_bytes, k)
+        if on_pages:
+            needs["pages"] += page_bytes
+        else:
+            needs["rows of the folds"] += n_rows * (2 * bins.row_bytes + 4)
+        state = row_needs(
+            n_rows,
+            k,
+            n_targets=data.targets.n_targets,
+            has_start=continues or data.rows.init_score is not None,
+            sample_bytes=sample_bytes(params) if trains else 0,
+            share=sampled_share(params),
+            in_files=trains and on_pages and files_fit(params),
+        )
+        needs.update({name: n for name, n in state.items() if trains or name != "rows of leaves"})
+    if params.boosting != "gbdt":
+        needs["scores"] += 16 * k * len(fold.train)
+    return dict(needs)
 
 
 @dataclass(frozen=True)

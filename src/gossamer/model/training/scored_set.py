@@ -127,16 +127,26 @@ def make_scored(
         method = f"tree_method={params.tree_method}"
         raw = data.raw.get(method if splits_by_value(params) else "linear_tree")
     if base is None:
-        base = data.rows.first_scores
-        if base is not None and len(base) != len(score):
-            raise DataError.because(
-                f"init_score of the data set {name!r} does not fit the objective",
-                got=f"{len(base)} numbers",
-                expected=f"{data.n_rows} rows x {n_outputs} outputs",
-            )
+        base = own_scores(name, data, n_outputs)
     if base is not None:
         score[:] = base
     return ScoredSet(name, data, given, score, n_threads, base, raw)
+
+
+def own_scores(name: str, data: BuiltData, n_outputs: int) -> npt.NDArray[np.float64] | None:
+    """Return the scores that rows have by themselves, one output after the other.
+
+    Raises:
+        DataError: If they are not as many as the outputs.
+    """
+    found = data.rows.first_scores
+    if found is not None and len(found) != data.n_rows * n_outputs:
+        raise DataError.because(
+            f"init_score of the data set {name!r} does not fit the objective",
+            got=f"{len(found)} numbers",
+            expected=f"{data.n_rows} rows x {n_outputs} outputs",
+        )
+    return found
 
 
 def evaluate_scores(

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from copy import copy
 from dataclasses import replace
 from threading import RLock
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -23,7 +23,6 @@ from gossamer.model.model import Model
 from gossamer.model.training.base_model import BaseModel
 from gossamer.model.training.boosting import Boosting
 from gossamer.model.training.current_model import current_model
-from gossamer.model.training.dart import Dart
 from gossamer.model.training.fixed_params import check_fixed
 from gossamer.model.training.memory import place_rows
 from gossamer.model.training.one_at_a_time import one_at_a_time
@@ -35,12 +34,6 @@ from gossamer.objectives.custom import CustomFunction
 from gossamer.objectives.several import check_same_targets
 from gossamer.params import Params
 from gossamer.threads import resolve_threads
-
-_MODES: Final[dict[str, type[Boosting]]] = {
-    "gbdt": Boosting,
-    "dart": Dart,
-    "rf": RandomForest,
-}
 
 
 class Training:
@@ -77,7 +70,7 @@ class Training:
         self.metrics = make_metrics(params, self.objective, data.targets.n_targets)
         self.n_outputs = self.objective.n_outputs
         place_rows(params, self.objective, data, (), base)  # raises before anything is made
-        self.boosting = _MODES[params.boosting](params)
+        self.boosting = _make_boosting(params)
         self.valid: list[ScoredSet] = []
         train = self._scored(data, given, "training", table)
         self.train, held = place_scores(params, self.objective, train, (), base)
@@ -486,3 +479,11 @@ class Training:
         """Return the model so far."""
         self._model = current_model(self, self._model, self._derived)
         return self._model
+
+
+def _make_boosting(params: Params) -> Boosting:
+    if params.boosting == "dart":
+        from gossamer.model.training.dart import Dart  # only `dart` waits for it
+
+        return Dart(params)
+    return RandomForest(params) if params.boosting == "rf" else Boosting(params)

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
+from gossamer.arguments import check_flags
 from gossamer.compat.xgboost.booster import Booster
 from gossamer.compat.xgboost.callback import EvalsLog
 from gossamer.compat.xgboost.dmatrix import DMatrix
@@ -168,7 +169,7 @@ class XGBModel(XGBParameters):
             is_train = valid_x is x and valid_y is y and each[0][i] is sample_weight
             data = dtrain
             if not is_train or each[2][i] is not qid or base_margin is not each[1][i]:
-                rows = check_rows(self, self._read(valid_x), levels)
+                rows = check_rows(self, self._read(valid_x), levels, validate_features=True)
                 labels = self._encode_labels(check_eval_labels(valid_y), name)
                 data = self._rows(rows, labels, *(given[i] for given in each))
             evals.append((data, name))
@@ -192,7 +193,9 @@ class XGBModel(XGBParameters):
         return self
 
     def _read(self, x: Any) -> Any:
-        """Return a table with NaN for what is missing."""
+        """Return a table with NaN for what is missing; a series is a table of one column."""
+        if hasattr(x, "to_frame") and getattr(x, "ndim", 2) == 1:
+            x = x.to_frame()
         if not self.enable_categorical:
             check_numeric(x)
         is_plain = self.missing is None or np.isnan(self.missing)
@@ -229,7 +232,8 @@ class XGBModel(XGBParameters):
     def _training_params(self) -> tuple[dict[str, Any], Any]:
         """Return the parameters, and the objective if it is a function."""
         params = {name: v for name, v in self.get_xgb_params().items() if v is not None}
-        params["n_jobs"] = to_threads(self.n_jobs)
+        if "nthread" not in params:
+            params["n_jobs"] = to_threads(self.n_jobs)
         names = [metric for metric in metric_list(self.eval_metric) if not callable(metric)]
         params["eval_metric"] = names or None
         params["objective"] = self._choose_objective(params)
@@ -243,6 +247,7 @@ class XGBModel(XGBParameters):
     # ---- prediction ----
 
     @warn_of_positions
+    @check_flags
     def predict(
         self,
         X: Any,
@@ -288,7 +293,7 @@ class XGBModel(XGBParameters):
         check_is_fitted(self)
         booster = self._Booster
         levels = booster.fitted.levels
-        values = check_rows(self, self._read(x), levels)
+        values = check_rows(self, self._read(x), levels, validate_features=True)
         rows = DMatrix(values, base_margin=base_margin, enable_categorical=True)
         if iteration_range is None:
             best = booster.attr("best_iteration")
@@ -352,19 +357,24 @@ class XGBModel(XGBParameters):
 
     def _facts_for_file(self) -> dict[str, Any]:
         """Return what files keep of the estimator in addition to the model."""
-        kind = get_tags(self).estimator_type
+        kind = self._kind()
         return {} if kind is None else {"_estimator_type": kind}
+
+    def _kind(self) -> str | None:
+        """Return what XGBoost's files call this kind of estimator; None: nothing."""
+        kind: str | None = get_tags(self).estimator_type
+        return kind
 
     def load_model(self, fname: str | os.PathLike[str] | bytearray) -> None:
         """Take a model that `save_model` wrote, or XGBoost."""
         booster = Booster(model_file=fname)
         kept = json.loads(booster.attr("scikit_learn") or "{}")
-        kind, own = kept.get("_estimator_type"), get_tags(self).estimator_type
-        if kind is not None and own is not None and kind != own:
+        kind, own = kept.get("_estimator_type"), self._kind()
+        if kind is not None and kind != own:
             raise ParameterTypeError.because(
                 f"the file holds a model of another kind than {type(self).__name__}",
                 got=kind,
-                expected=own,
+                expected=own or "a model of any kind",
             )
         booster.set_attr(scikit_learn=None)
         self._Booster = booster

@@ -31,6 +31,9 @@ class XGBRanker(XGBModel):
         array([ True])
     """
 
+    def _kind(self) -> str:
+        return "ranker"
+
     @warn_of_positions
     def __init__(self, *, objective: str = "rank:ndcg", **kwargs: Any) -> None:
         super().__init__(objective=objective, **kwargs)

@@ -1,0 +1,155 @@
+"""Behaviour that XGBoost's own tests state, in our words."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import gossamer.compat.xgboost as xgb
+
+RNG = np.random.default_rng(7)
+X = RNG.normal(size=(200, 4))
+Y = (X[:, 0] + 0.3 * RNG.normal(size=200) > 0).astype(float)
+BINARY = {"objective": "binary:logistic", "max_depth": 3}
+
+
+@pytest.mark.parametrize("objective", ["binary:logistic", "reg:squarederror", "count:poisson"])
+@pytest.mark.parametrize("ending", ["json", "ubj"])
+def test_saved_models_predict_the_same_bits(objective: str, ending: str, tmp_path: Path) -> None:
+    """XGBoost keeps leaf values as float32, and so do its models in memory."""
+    data = xgb.DMatrix(X, label=Y)
+    model = xgb.train({"objective": objective}, data, 5)
+    model.save_model(tmp_path / f"model.{ending}")
+    loaded = xgb.Booster(model_file=tmp_path / f"model.{ending}")
+    np.testing.assert_array_equal(loaded.predict(data), model.predict(data))
+    assert json.loads(loaded.save_config())["learner"]["objective"]["name"] == objective
+
+
+def test_names_without_a_format_mean_ubjson(tmp_path: Path) -> None:
+    model = xgb.train(BINARY, xgb.DMatrix(X, label=Y), 2)
+    with pytest.warns(UserWarning, match="saved as UBJSON"):
+        model.save_model(tmp_path / "xgb.model")
+    assert (tmp_path / "xgb.model").read_bytes()[:1] == b"{"
+    loaded = xgb.Booster(model_file=tmp_path / "xgb.model")
+    assert loaded.save_raw() == model.save_raw()
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [np.array([["a", "b"]]), np.ones((3, 2), complex), np.ones((3, 2)).astype("S"), [["a", 1.0]]],
+    ids=["text", "complex", "bytes", "list"],
+)
+def test_arrays_without_numbers_are_refused(bad: Any) -> None:
+    with pytest.raises(ValueError, match=r"numbers|numeric"):
+        xgb.DMatrix(np.asarray(bad, dtype=object) if isinstance(bad, list) else bad)
+
+
+def test_objects_may_be_numbers() -> None:
+    data = xgb.DMatrix(np.array([[1, 2.5], [3, None]], dtype=object))
+    assert data.num_nonmissing() == 3
+
+
+@pytest.mark.parametrize("name", ["a<b", "a[b", "a]b"])
+def test_names_that_dumps_cannot_hold(name: str) -> None:
+    with pytest.raises(ValueError, match="cannot be used"):
+        xgb.DMatrix(X, feature_names=[name, "b", "c", "d"])
+
+
+def test_names_of_a_multi_index() -> None:
+    pandas = pytest.importorskip("pandas")
+    columns = pandas.MultiIndex.from_tuples([("a", 1), ("a", 2), ("b", 1), ("b", 2)])
+    data = xgb.DMatrix(pandas.DataFrame(X, columns=columns))
+    assert data.feature_names == ["a 1", "a 2", "b 1", "b 2"]
+
+
+def test_indexing_mode(tmp_path: Path) -> None:
+    path = tmp_path / "rows.txt"
+    path.write_text("1 1:2 3:1\n0 2:3\n1 1:1 2:1 3:1\n")
+    for mode, n_columns in (("0", 4), ("1", 3), ("-1", 3)):
+        data = xgb.DMatrix(f"{path}?format=libsvm&indexing_mode={mode}")
+        assert (data.num_row(), data.num_col()) == (3, n_columns)
+    with pytest.raises(ValueError, match="indexing_mode"):
+        xgb.DMatrix(f"{path}?format=libsvm&indexing_mode=2")
+    path.write_text("1 0:2 3:1\n")
+    assert xgb.DMatrix(f"{path}?format=libsvm&indexing_mode=-1").num_col() == 4
+    with pytest.raises(ValueError, match="numbered 0"):
+        xgb.DMatrix(f"{path}?format=libsvm&indexing_mode=1")
+
+
+def test_sparse_matrices_of_every_format() -> None:
+    sparse = pytest.importorskip("scipy.sparse")
+    for kind in ("csr", "csc", "coo", "dok", "lil", "bsr"):
+        data = xgb.DMatrix(sparse.csr_matrix(np.eye(3)).asformat(kind), label=[0, 1, 0])
+        assert (data.num_row(), data.num_nonmissing()) == (3, 3)
+        xgb.train({}, data, 1)
+
+
+def test_a_series_is_a_column() -> None:
+    pandas = pytest.importorskip("pandas")
+    series = pandas.Series(X[:, 0], name="a")
+    model = xgb.XGBClassifier(n_estimators=2).fit(series, Y.astype(int))
+    assert model.n_features_in_ == 1
+    assert model.predict(series).shape == (200,)
+
+
+def test_early_stopping_keeps_its_scores() -> None:
+    train, valid = xgb.DMatrix(X[:100], label=Y[:100]), xgb.DMatrix(X[100:], label=Y[100:])
+    stop = xgb.callback.EarlyStopping(rounds=2, metric_name="error", data_name="valid")
+    model = xgb.train(
+        {**BINARY, "eval_metric": ["error", "logloss"]},
+        train,
+        50,
+        evals=[(train, "train"), (valid, "valid")],
+        callbacks=[stop],
+        verbose_eval=False,
+    )
+    assert list(stop.stopping_history) == ["valid"]
+    assert len(stop.stopping_history["valid"]["error"]) == model.num_boosted_rounds()
+
+
+def test_callbacks_of_cv_see_the_folds() -> None:
+    seen = []
+
+    class Look(xgb.callback.TrainingCallback):
+        def after_iteration(self, model: Any, epoch: int, evals_log: Any) -> bool:
+            seen.append([fold.dtest.get_label() for fold in model.cvfolds])
+            return False
+
+    data = xgb.DMatrix(X, label=np.arange(200))
+    folds = [(list(range(50)), [51, 60]), (list(range(100, 150)), [5, 8, 9])]
+    xgb.cv({}, data, 1, folds=folds, callbacks=[Look()])
+    np.testing.assert_array_equal(seen[0][0], [51, 60])
+    np.testing.assert_array_equal(seen[0][1], [5, 8, 9])
+
+
+def test_histogram_of_a_column_that_is_not_there() -> None:
+    model = xgb.train(BINARY, xgb.DMatrix(X, label=Y), 2)
+    for as_pandas in (True, False):
+        assert model.get_split_value_histogram("nothing", as_pandas=as_pandas).shape == (0, 2)
+
+
+def test_interactions_may_be_asked_for_approximately() -> None:
+    data = xgb.DMatrix(X, label=Y)
+    model = xgb.train(BINARY, data, 2)
+    found = model.predict(data, pred_interactions=True, approx_contribs=True)
+    np.testing.assert_array_equal(found, model.predict(data, pred_interactions=True))
+
+
+def test_threads_of_estimators_by_their_other_name() -> None:
+    model = xgb.XGBClassifier(n_estimators=1, nthread=2).fit(X, Y.astype(int))
+    config = json.loads(model.get_booster().save_config())
+    assert config["learner"]["generic_param"]["nthread"] == "2"
+
+
+def test_files_of_estimators_of_another_kind(tmp_path: Path) -> None:
+    path = tmp_path / "model.json"
+    xgb.XGBClassifier(n_estimators=1).fit(X, Y.astype(int)).save_model(path)
+    for other in (xgb.XGBModel, xgb.XGBRegressor, xgb.XGBRanker):
+        with pytest.raises(TypeError, match="another kind"):
+            other().load_model(path)
+    xgb.XGBRanker(n_estimators=1).fit(X, Y, group=[100, 100]).save_model(path)
+    xgb.XGBRanker().load_model(path)
