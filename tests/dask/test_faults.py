@@ -378,7 +378,7 @@ def test_workers_whose_connection_is_cut_train_on(threads: Client, tmp_path: Pat
 
     thread = threading.Thread(target=interfere)
     thread.start()
-    with pytest.warns(UserWarning, match="Training goes on from the finished rounds"):
+    with pytest.warns(UserWarning, match="Training continues from the finished rounds"):
         model = train(
             threads, PARAMS, dataset(), ROUNDS, callbacks=[Pause(tmp_path, 2)], time_out=TIME_OUT
         )

@@ -243,7 +243,7 @@ class DeviceGrower:
             self._buffers[name].write(values)
 
     def _kernels(self, *, has_statistics: bool = False) -> tuple[list[Launch], list[Launch]]:
-        """Return the kernels that start a tree, and those of a batch of nodes."""
+        """Return the kernels that start a tree, and the kernels of a batch of nodes."""
         args, grid = self._args, self._grid
         rules = args["given_rules"]
         limits = [rules[name] > 0 for name in ("lambda_l1", "max_delta_step", "path_smooth")]
@@ -288,7 +288,7 @@ class DeviceGrower:
         self._args["wide"] = is_wide
 
     def _replay(self, what: bytes, launches: Callable[[], Sequence[Launch]]) -> None:
-        """Launch kernels together; those of `what` are recorded once."""
+        """Launch kernels together; the kernels of `what` are recorded once."""
         if what not in self._recorded:
             if len(self._recorded) >= _MOST_RECORDED:  # settings that change from tree to tree
                 self._recorded.clear()
@@ -363,7 +363,7 @@ class DeviceGrower:
         """Grow a tree for each output from gradients that are on the device.
 
         The next tree starts on the device while the host finishes one: the tree of the next output,
-        or, if there are kernels that compute gradients, that of the next round.
+        or, if there are kernels that compute gradients, the first tree of the next round.
 
         Args:
             gradient: The gradients.

@@ -108,7 +108,7 @@ class DeviceTrainer:
         self._use_targets(targets)
         score = scores.to_device(self._device, host)
         hessian = self._hessian if has_hessian else None
-        # Statistics of all rows of one output are those of its tree.
+        # With one output and all rows, these statistics are also the tree's.
         is_whole = rows is None and self._n_outputs == 1
         first = self._gradients_of(loss, score, hessian, finds_statistics=is_whole)
         scores.change()

@@ -129,7 +129,7 @@ def _bounds(
 def _tighten(found: Floats, around: Floats) -> Floats:
     """Narrow intervals of CV+ to what the average of the members needs.
 
-    Errors of held-out rows are those of a member: the average's, and the distance of the member
+    The error of a held-out row is a member's: the average's error, and the distance of the member
     from the average. In CV+ (`found`) that distance is added a second time, since ends lie around
     every member. Intervals with the same errors `around` the average lack it. To take it off again
     would be right for normal errors and too much for errors with a peak, so half of it is.
