@@ -60,6 +60,15 @@ constexpr int64_t kMaxRowBytes = 32;
 constexpr int kMaxLanes = 16;  // per pass: 16 x 256 x 8 bytes is a first-level cache
 constexpr int64_t kAhead = 200;
 
+struct Numbers {
+  RowIdx number[kChunkRows] = {};
+
+  constexpr Numbers() {
+    for (int64_t i = 0; i < kChunkRows; ++i) number[i] = static_cast<RowIdx>(i);
+  }
+};
+constexpr Numbers kNumbers;
+
 // Rows of the next chunk, whose cache lines are prefetched while this chunk is added: evenly, since
 // main memory delivers one line in about the time that half a row takes. Prefetched all at once,
 // they would fill the miss buffers and stall the core.
@@ -71,9 +80,12 @@ struct NextRows {
   int64_t passes;  // 1 or 2
   int64_t pass;
 
-  // Always inlined: gcc takes a function that only prefetches for one without effect and drops it.
+  // While rows i and i + 1 are added. Always inlined: gcc takes a function that only prefetches for one without effect
+  // and drops it.
   __attribute__((always_inline)) void prefetch(int64_t i) const {
-    if ((i & (passes - 1)) == pass && i < n) __builtin_prefetch(bins + rows[i] * stride, 0, 2);
+    if (i + 2 > n) return;
+    __builtin_prefetch(bins + rows[i + pass] * stride, 0, 2);
+    if (passes == 1) __builtin_prefetch(bins + rows[i + 1] * stride, 0, 2);
   }
 };
 
@@ -98,17 +110,22 @@ void copy_rows(const BuildArgs& a, int64_t begin, int64_t n, uint8_t* __restrict
 template <class Ops, int kLaneCells, int kLanes>
 void add_lanes(const uint8_t* bins, int64_t stride, const typename Ops::Cell* values, int64_t n,
                typename Ops::Cell* __restrict cells, NextRows next) {
-  for (int64_t i = 0; i < n; ++i, bins += stride) {
-    next.prefetch(i);
-    const typename Ops::Cell value = values[i];
+  const auto add_row = [cells](const uint8_t* row, const typename Ops::Cell& value) __attribute__((always_inline)) {
     uint64_t eight;
-    memcpy(&eight, bins, 8);  // may read past the row: arrays end with slack
+    memcpy(&eight, row, 8);  // may read past the row: arrays end with slack
     update<Ops, kLaneCells, (kLanes < 8 ? kLanes : 8)>(cells, eight, value);
     if constexpr (kLanes > 8) {
-      memcpy(&eight, bins + 8, 8);
+      memcpy(&eight, row + 8, 8);
       update<Ops, kLaneCells, kLanes - 8>(cells + 8 * kLaneCells, eight, value);
     }
+  };
+  int64_t i = 0;
+  for (; i + 2 <= n; i += 2, bins += 2 * stride) {
+    next.prefetch(i);
+    add_row(bins, values[i]);
+    add_row(bins + stride, values[i + 1]);
   }
+  if (i < n) add_row(bins, values[i]);
 }
 
 template <class Ops, int kLaneCells, int kLanes = kMaxLanes>
@@ -142,12 +159,10 @@ inline const uint8_t* load_chunk(const BuildArgs& a, int64_t begin, int64_t n, i
 
 inline NextRows rows_after(const BuildArgs& a, int64_t begin, int64_t n, int64_t row_bytes, int64_t passes) {
   const int64_t after = a.n_rows - begin - n;
-  NextRows next{static_cast<const char*>(a.bins), nullptr, row_bytes, 0, passes, 0};
-  if (a.rows != nullptr) {
-    next.rows = a.rows + begin + n;
-    next.n = after < kChunkRows ? after : kChunkRows;
-  }
-  return next;
+  const char* const bins = static_cast<const char*>(a.bins);
+  const int64_t n_next = after < kChunkRows ? after : kChunkRows;
+  if (a.rows != nullptr) return {bins, a.rows + begin + n, row_bytes, n_next, passes, 0};
+  return {bins + (a.first_row + begin + n) * row_bytes, kNumbers.number, row_bytes, n_next, passes, 0};
 }
 
 template <class Ops, int kLaneCells>
@@ -199,7 +214,7 @@ void add_lanes_u16(const BuildArgs& a, const uint8_t* bins, const typename Ops::
   int32_t offset[kLanes];
   for (int k = 0; k < kLanes; ++k) offset[k] = a.lane_offset[k];
   for (int64_t i = 0; i < n; ++i, bins += row_bytes) {
-    next.prefetch(i);
+    if (i % 2 == 0) next.prefetch(i);
     const typename Ops::Cell value = values[i];
     const auto four = [&](auto from) {
       constexpr int kFrom = decltype(from)::value;

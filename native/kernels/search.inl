@@ -7,12 +7,25 @@
 // rows repeat the gain of the bin before; small leaves skip them.
 
 struct Prefix {
+  static constexpr bool kIsPacked = false;
   int n = 0;         // thresholds
   double* gradient;  // sums of the rows at or below the threshold
   double* hessian;
   double* count;
-  uint64_t* words;  // buffer for packed sums
-  int32_t* bin;     // nullptr: threshold t is bin t
+  int32_t* bin;  // nullptr: threshold t is bin t
+
+  Fields always = {0, 0, 0};  // rows on the left of every threshold: the missing ones, or none
+
+  V8d gradients(int i) const { return load<V8d>(gradient + i) + static_cast<double>(always.gradient); }
+  V8d hessians(int i) const { return load<V8d>(hessian + i) + static_cast<double>(always.hessian); }
+  V8d counts(int i) const { return load<V8d>(count + i) + static_cast<double>(always.count); }
+  int64_t count_at(int i) const { return static_cast<int64_t>(count[i]) + always.count; }
+  int bin_of(int t) const { return bin != nullptr ? bin[t] : t; }
+  Prefix with(const Fields& left) const {
+    Prefix p = *this;
+    p.always = left;
+    return p;
+  }
 };
 
 // Converts integers to doubles in place.
@@ -34,71 +47,125 @@ struct BothHalves {
 constexpr BothHalves kBothHalves;
 #endif
 
-// Collects cells that hold rows, and their bins; returns how many. What follows them is overwritten.
-inline int gather_filled(const PackedCell* cells, int n, uint64_t* words, int32_t* bins) {
+// Collects cells that hold rows; returns how many. What follows them is overwritten.
+inline int gather_filled(const PackedCell* cells, int n, uint64_t* words, uint8_t* filled) {
   int m = 0;
   int b = 0;
 #if defined(GOSSAMER_AVX512)
-  const __m256i iota = _mm256_set_epi32(7, 6, 5, 4, 3, 2, 1, 0);
-  for (; b + 8 <= n; b += 8) {
-    const __m512i eight = _mm512_loadu_si512(cells + b);
-    const __mmask8 filled = _mm512_test_epi64_mask(eight, eight);
-    _mm512_storeu_si512(words + m, _mm512_maskz_compress_epi64(filled, eight));
-    _mm256_storeu_si256(reinterpret_cast<__m256i*>(bins + m),
-                        _mm256_maskz_compress_epi32(filled, _mm256_add_epi32(_mm256_set1_epi32(b), iota)));
-    m += __builtin_popcount(filled);
+  for (; b < n; b += 8) {
+    const auto inside = static_cast<__mmask8>(n - b < 8 ? (1u << (n - b)) - 1 : 255u);
+    const __m512i eight = _mm512_maskz_loadu_epi64(inside, cells + b);
+    const __mmask8 kept = _mm512_test_epi64_mask(eight, eight);
+    _mm512_storeu_si512(words + m, _mm512_maskz_compress_epi64(kept, eight));
+    filled[b / 8] = kept;
+    m += __builtin_popcount(kept);
   }
 #elif defined(GOSSAMER_AVX2)
-  const __m256i iota = _mm256_set_epi32(7, 6, 5, 4, 3, 2, 1, 0);
   for (; b + 8 <= n; b += 8) {
-    uint32_t filled[2];
-    int from = m;
+    uint32_t kept = 0;
     for (int half = 0; half < 2; ++half) {
       const __m256i four = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(cells + b + 4 * half));
       const __m256i empty = _mm256_cmpeq_epi64(four, _mm256_setzero_si256());
-      filled[half] = ~static_cast<uint32_t>(_mm256_movemask_pd(_mm256_castsi256_pd(empty))) & 15;
-      _mm256_storeu_si256(reinterpret_cast<__m256i*>(words + from), put_first(four, kBothHalves.set[filled[half]]));
-      from += __builtin_popcount(filled[half]);
+      const uint32_t set = ~static_cast<uint32_t>(_mm256_movemask_pd(_mm256_castsi256_pd(empty))) & 15;
+      _mm256_storeu_si256(reinterpret_cast<__m256i*>(words + m), put_first(four, kBothHalves.set[set]));
+      m += __builtin_popcount(set);
+      kept |= set << (4 * half);
     }
-    const __m256i numbers = _mm256_add_epi32(_mm256_set1_epi32(b), iota);
-    _mm256_storeu_si256(reinterpret_cast<__m256i*>(bins + m), put_first(numbers, filled[0] | filled[1] << 4));
-    m = from;
+    filled[b / 8] = static_cast<uint8_t>(kept);
   }
 #endif
-  for (; b < n; ++b) {
+  for (uint32_t kept = 0; b < n; ++b) {
+    const bool is_filled = cells[b] != 0;
     words[m] = cells[b];
-    bins[m] = b;
-    m += cells[b] != 0;
+    m += is_filled;
+    kept = (b % 8 == 0 ? 0 : kept) | static_cast<uint32_t>(is_filled) << (b % 8);
+    filled[b / 8] = static_cast<uint8_t>(kept);
   }
   return m;
 }
 
-// The leaf has so few rows that sums of packed words cannot overflow: add first, unpack after.
-void prefix_packed(const PackedCell* cells, int n, bool skip_empty, const CellLayout& layout, Prefix& p) {
-  uint64_t* const words = p.words;
-  if (skip_empty) {
-    p.n = gather_filled(cells, n, words, p.bin);
-    for (int i = 1; i < p.n; ++i) words[i] += words[i - 1];
-  } else {
-    uint64_t sum = 0;
-    for (int i = 0; i < n; ++i) {
-      sum += cells[i];
-      words[i] = sum;
+// The leaf has so few rows that sums of packed words cannot overflow: add first, unpack after. What follows the sums is
+// overwritten.
+void add_up(const uint64_t* values, int n, uint64_t* sums) {
+#if defined(GOSSAMER_AVX512)
+  const __m512i zero = _mm512_setzero_si512();
+  const __m512i last = _mm512_set1_epi64(7);
+  __m512i before = zero;
+  for (int i = 0; i < n; i += 8) {
+    const auto inside = static_cast<__mmask8>(n - i < 8 ? (1u << (n - i)) - 1 : 255u);
+    __m512i eight = _mm512_maskz_loadu_epi64(inside, values + i);
+    eight = _mm512_add_epi64(eight, _mm512_alignr_epi64(eight, zero, 7));
+    eight = _mm512_add_epi64(eight, _mm512_alignr_epi64(eight, zero, 6));
+    eight = _mm512_add_epi64(eight, _mm512_alignr_epi64(eight, zero, 4));
+    asm("" : "+v"(eight));  // gcc would add `before` first and wait for it three instructions earlier
+    _mm512_storeu_si512(sums + i, _mm512_add_epi64(eight, before));
+    before = _mm512_add_epi64(before, _mm512_permutexvar_epi64(last, eight));
+  }
+#else
+  uint64_t sum = 0;
+  for (int i = 0; i < n; ++i) {
+    sum += values[i];
+    sums[i] = sum;
+  }
+#endif
+}
+
+// Prefix sums of packed cells. They stay packed: most blocks of thresholds are passed over for their counts alone.
+struct PackedPrefix {
+  static constexpr bool kIsPacked = true;
+  const Unpacker unpack;
+  const bool constant_hessian;
+  uint64_t* words;
+  uint8_t* filled;  // a bit for each bin that holds rows: these are the thresholds; nullptr: threshold t is bin t
+  int n = 0;        // thresholds
+  uint64_t always = 0;
+
+  PackedPrefix(const CellLayout& layout, const PackedCell* cells, int n_bins, bool skip_empty, uint64_t* words_buffer,
+               uint8_t* filled_buffer)
+      : unpack(layout),
+        constant_hessian(layout.constant_hessian()),
+        words(words_buffer),
+        filled(skip_empty ? filled_buffer : nullptr) {
+    n = skip_empty ? gather_filled(cells, n_bins, words, filled) : n_bins;
+    add_up(skip_empty ? words : cells, n, words);
+  }
+
+  V8u sums(int i) const { return load<V8u>(words + i) + always; }
+  V8d gradients(int i) const { return small_to_double(bits_as<V8i>(sums(i)) >> unpack.gradient_shift); }
+  V8d counts(int i) const { return small_to_double(bits_as<V8i>(sums(i) & unpack.count_mask)); }
+  V8d hessians(int i) const {
+    if (constant_hessian) return counts(i);
+    return small_to_double(bits_as<V8i>((sums(i) >> unpack.count_bits) & unpack.hessian_mask));
+  }
+  int64_t count_at(int i) const { return static_cast<int64_t>((words[i] + always) & unpack.count_mask); }
+  PackedPrefix with(const Fields& left) const {
+    PackedPrefix p = *this;
+    p.always = (static_cast<uint64_t>(left.gradient) << unpack.gradient_shift) + static_cast<uint64_t>(left.count);
+    if (!constant_hessian) p.always += static_cast<uint64_t>(left.hessian) << unpack.count_bits;
+    return p;
+  }
+  int bin_of(int t) const {
+    if (filled == nullptr) return t;
+    int b = 0;
+    for (int n_set = 0; n_set = __builtin_popcount(filled[b / 8]), t >= n_set; b += 8) t -= n_set;
+    uint32_t set = filled[b / 8];
+    for (; t > 0; --t) set &= set - 1;
+    return b + __builtin_ctz(set);
+  }
+
+  void unpack_all(Prefix& p) const {
+    for (int i = 0; i < n; i += 8) {
+      store(p.gradient + i, gradients(i));
+      store(p.hessian + i, hessians(i));
+      store(p.count + i, counts(i));
     }
     p.n = n;
-    p.bin = nullptr;
+    if (filled == nullptr) p.bin = nullptr;
+    for (int t = 0, b = 0; filled != nullptr && t < n; ++b) {
+      if (filled[b / 8] >> (b % 8) & 1) p.bin[t++] = b;
+    }
   }
-  const Unpacker unpack(layout);
-  for (int i = 0; i < p.n; i += 8) {
-    const V8u word = load<V8u>(words + i);
-    const V8d count = small_to_double(bits_as<V8i>(word & unpack.count_mask));
-    store(p.gradient + i, small_to_double(bits_as<V8i>(word) >> unpack.gradient_shift));
-    store(p.count + i, count);
-    store(p.hessian + i, layout.constant_hessian()
-                             ? count
-                             : small_to_double(bits_as<V8i>((word >> unpack.count_bits) & unpack.hessian_mask)));
-  }
-}
+};
 
 // Prefix sums; `read` yields the fields of bin b.
 template <class Read>
@@ -145,31 +212,32 @@ inline Limits8 limits_of(const ValueLimits& limits, int side, const Prefix& p, i
   return {eight_limits(limits.by_threshold[2 * side], p, i), eight_limits(limits.by_threshold[2 * side + 1], p, i)};
 }
 
-// Raises `best` to the first highest gain that exceeds it among thresholds [begin, end), with `add`
-// (the missing rows, or nothing) on the left; returns that threshold, or -1.
+// Raises `best` to the first highest gain that exceeds it among thresholds [begin, end); returns that threshold, or -1.
 // With kLimited, both values are clamped to a.limits; the gain without limits is never less.
-template <bool kPlain, bool kLimited>
-int evaluate(const SearchArgs& a, const SplitRules& r, const Prefix& p, const Fields& add, int begin, int end,
-             double& best) {
-  const auto mg = static_cast<double>(add.gradient);
-  const auto mh = static_cast<double>(add.hessian);
-  const auto mc = static_cast<double>(add.count);
+template <bool kPlain, bool kLimited, class PrefixSums>
+int evaluate(const SearchArgs& a, const SplitRules& r, const PrefixSums& p, int begin, int end, double& best) {
+  const auto least_count = static_cast<int64_t>(__builtin_ceil(r.min_data));
+  const auto most_count = static_cast<int64_t>(a.count) - least_count;
   const V8d min_data = fill8(r.min_data);
   const V8d min_hessian = fill8(least_hessian(r));
   V8d bar = nearly(best);
   int found = -1;
   for (int i = begin; i < end; i += 8) {
     // Counts rise with the threshold: most thresholds of a small leaf leave one side too few rows.
-    if (p.count[i + 7] + mc < r.min_data && i + 8 <= end) continue;
-    if (a.count - (p.count[i] + mc) < r.min_data) break;
-    const V8d gl = load<V8d>(p.gradient + i) + mg;
-    const V8d hl = load<V8d>(p.hessian + i) + mh;
-    const V8d cl = load<V8d>(p.count + i) + mc;
+    const bool is_whole = i + 8 <= end;
+    const int64_t first_count = p.count_at(i);
+    const int64_t last_count = is_whole ? p.count_at(i + 7) : most_count + 1;
+    if (last_count < least_count && is_whole) continue;
+    if (first_count > most_count) break;
+    const V8d gl = p.gradients(i);
+    const V8d hl = p.hessians(i);
     const V8d gr = a.gradient - gl;
     const V8d hr = a.hessian - hl;
-    const V8d cr = a.count - cl;
-    Mask8 admissible =
-        at_least(cl, min_data) & at_least(cr, min_data) & at_least(hl, min_hessian) & at_least(hr, min_hessian);
+    Mask8 admissible = at_least(hl, min_hessian) & at_least(hr, min_hessian);
+    if (first_count < least_count || last_count > most_count) {
+      const V8d cl = p.counts(i);
+      admissible &= at_least(cl, min_data) & at_least(a.count - cl, min_data);
+    }
     V8d gain;
     if constexpr (kPlain) {
       const GainFraction<V8d> both = plain_gain(gl, hl, gr, hr, r.lambda_l2);
@@ -179,11 +247,14 @@ int evaluate(const SearchArgs& a, const SplitRules& r, const Prefix& p, const Fi
     } else {
       if (!any(admissible)) continue;
       if constexpr (!kLimited) {
-        gain = leaf_gain(gl, hl, cl, r, a.parent_output) + leaf_gain(gr, hr, cr, r, a.parent_output);
+        const V8d cl = p.counts(i);
+        gain = leaf_gain(gl, hl, cl, r, a.parent_output) + leaf_gain<V8d>(gr, hr, a.count - cl, r, a.parent_output);
       }
     }
     [[maybe_unused]] V8d rise{};
     if constexpr (kLimited) {
+      const V8d cl = p.counts(i);
+      const V8d cr = a.count - cl;
       const V8d dl = hl + r.lambda_l2;
       const V8d dr = hr + r.lambda_l2;
       const V8d sl = shrink(gl, r.lambda_l1);
@@ -196,7 +267,7 @@ int evaluate(const SearchArgs& a, const SplitRules& r, const Prefix& p, const Fi
     const int n = end - i < 8 ? end - i : 8;
     for (int k = 0; k < n; ++k) {
       if constexpr (kLimited) {
-        if (rise[k] < 0.0 && a.limits->orders(p.bin != nullptr ? p.bin[i + k] : i + k)) continue;
+        if (rise[k] < 0.0 && a.limits->orders(p.bin_of(i + k))) continue;
       }
       if (is_set(admissible, k) && gain[k] > best) {
         best = gain[k];
@@ -208,16 +279,24 @@ int evaluate(const SearchArgs& a, const SplitRules& r, const Prefix& p, const Fi
   return found;
 }
 
-bool improve(const SearchArgs& a, const SplitRules& r, const Prefix& p, const Fields& add, Candidate& best) {
+template <bool kLimited, class PrefixSums>
+bool improve_within(const SearchArgs& a, const SplitRules& r, const PrefixSums& p, const Fields& add, Candidate& best) {
   const int begin = a.only_threshold >= 0 ? a.only_threshold : 0;
   const int end = a.only_threshold >= 0 ? a.only_threshold + 1 : p.n;
-  const auto run = a.limits == nullptr ? (r.plain() ? evaluate<true, false> : evaluate<false, false>)
-                                       : (r.plain() ? evaluate<true, true> : evaluate<false, true>);
-  const int t = run(a, r, p, add, begin, end, best.gain);
+  const auto run = r.plain() ? evaluate<true, kLimited, PrefixSums> : evaluate<false, kLimited, PrefixSums>;
+  const int t = run(a, r, p.with(add), begin, end, best.gain);
   if (t < 0) return false;
-  best.threshold = p.bin != nullptr ? p.bin[t] : t;
+  best.threshold = p.bin_of(t);
   best.missing_left = add.count > 0;
   return true;
+}
+
+template <class PrefixSums>
+bool improve(const SearchArgs& a, const SplitRules& r, const PrefixSums& p, const Fields& add, Candidate& best) {
+  if constexpr (!PrefixSums::kIsPacked) {
+    if (a.limits != nullptr) return improve_within<true>(a, r, p, add, best);
+  }
+  return improve_within<false>(a, r, p, add, best);
 }
 
 // All values go left, missing ones right: there is nothing to order, whatever the direction. The threshold must be the
@@ -238,15 +317,19 @@ bool part_missing(const SearchArgs& a, const SplitRules& r, const Prefix& p, Can
   return improve(all, r, last, Fields{0, 0, 0}, best);
 }
 
+// Missing rows on the right, then on the left.
+template <class PrefixSums>
+bool improve_both(const SearchArgs& a, const SplitRules& rules, const PrefixSums& p, const Fields& missing,
+                  Candidate& best) {
+  bool improved = improve(a, rules, p, Fields{0, 0, 0}, best);
+  if (missing.count > 0) improved |= improve(a, rules, p, missing, best);
+  return improved;
+}
+
 bool search(const SearchArgs& a, const CellLayout& layout, const SplitRules& rules, Candidate& best) {
   const int n = a.n_value_bins;
   const int64_t step = (n + 16) & ~7;
-  Prefix p{0,
-           a.scratch,
-           a.scratch + step,
-           a.scratch + 2 * step,
-           reinterpret_cast<uint64_t*>(a.scratch + 3 * step),
-           reinterpret_cast<int32_t*>(a.scratch + 4 * step)};
+  Prefix p{0, a.scratch, a.scratch + step, a.scratch + 2 * step, reinterpret_cast<int32_t*>(a.scratch + 4 * step)};
   const bool constant = layout.constant_hessian();
   const Unpacker unpack(layout);
   Fields missing{0, 0, 0};
@@ -261,14 +344,18 @@ bool search(const SearchArgs& a, const CellLayout& layout, const SplitRules& rul
     if (a.has_missing) missing = unpack(cells[n]);
   } else {
     const auto* const cells = static_cast<const PackedCell*>(a.cells);
+    if (a.has_missing) missing = unpack(cells[n]);
+    if (constant) missing.hessian = missing.count;
     // Where limits depend on the threshold, an empty bin may have another gain than the bin before.
     const bool repeats = a.limits == nullptr || a.limits->by_threshold[0] == nullptr;
-    prefix_packed(cells, n, a.count < 2.0 * n && a.only_threshold < 0 && repeats, layout, p);
-    if (a.has_missing) missing = unpack(cells[n]);
+    const bool skip_empty = a.count < 2.0 * n && a.only_threshold < 0 && repeats;
+    const PackedPrefix packed(layout, cells, n, skip_empty, reinterpret_cast<uint64_t*>(a.scratch + 3 * step),
+                              reinterpret_cast<uint8_t*>(p.bin + step));
+    if (a.limits == nullptr) return improve_both(a, rules, packed, missing, best);
+    packed.unpack_all(p);
   }
   if (constant) missing.hessian = missing.count;
-  bool improved = improve(a, rules, p, Fields{0, 0, 0}, best);
-  if (missing.count > 0) improved |= improve(a, rules, p, missing, best);
+  bool improved = improve_both(a, rules, p, missing, best);
   const bool ordered = a.limits != nullptr && a.limits->direction != 0 && a.only_threshold < 0;
   if (ordered && missing.count > 0 && p.n > 0 && a.limits->last_bin >= a.limits->first_bin) {
     improved |= part_missing(a, rules, p, best);

@@ -63,8 +63,7 @@ bool search_words(SortedSearchArgs& a, const Words& words, const CellLayout& lay
                   Candidate& best) {
   constexpr int64_t kStride = kSortedChunk + 16;
   double* const scratch = a.leaf.scratch;
-  Prefix p{
-      0, scratch, scratch + kStride, scratch + 2 * kStride, nullptr, reinterpret_cast<int32_t*>(scratch + 3 * kStride)};
+  Prefix p{0, scratch, scratch + kStride, scratch + 2 * kStride, reinterpret_cast<int32_t*>(scratch + 3 * kStride)};
   const bool constant = layout.constant_hessian();
   const bool steps = a.min_step > 0.0;
   const auto note = steps ? (constant ? note_thresholds<true, true, Words> : note_thresholds<true, false, Words>)
