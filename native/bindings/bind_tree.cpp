@@ -39,7 +39,7 @@ std::unique_ptr<ResidentRows> make_pages(const BinMatrix& matrix, std::int64_t p
 struct PyGrower {
   std::shared_ptr<BinMatrix> matrix;
   std::unique_ptr<PythonExchange> exchange;  // nullptr: the matrix has all rows
-  std::unique_ptr<ResidentRows> pages;       // nullptr: the pages of the matrix, if it has some
+  std::unique_ptr<ResidentRows> pages;       // nullptr: the pages of the matrix, if any
   RoundGrower grower;
   PyGrower(std::shared_ptr<BinMatrix> m, bool vector_leaves, const nb::object& sums, std::int64_t page_rows)
       : matrix(std::move(m)),

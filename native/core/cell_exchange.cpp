@@ -51,7 +51,7 @@ ShareCells cells_of(const HistogramShape& shape, const CellShare& share) {
 
 constexpr std::int64_t kTogether = 8;
 
-// Of eight values of kBytes bytes each, appends the ones whose bit is set; returns the new end.
+// Appends each of eight values of kBytes bytes whose bit is set; returns the new end.
 template <std::size_t kBytes>
 std::uint8_t* put_filled(const void* values, unsigned filled, std::uint8_t* end) {
   const auto* const from = static_cast<const std::uint8_t*>(values);
@@ -66,7 +66,7 @@ std::uint8_t* put_filled(const void* values, unsigned filled, std::uint8_t* end)
   return end;
 }
 
-// Adds to the ones of eight values whose bit is set.
+// Adds to each of eight values whose bit is set.
 template <class T>
 void add_filled(ByteReader& in, unsigned filled, T* values) {
   const std::uint8_t* next = in.get_all(static_cast<std::size_t>(std::popcount(filled)) * sizeof(T)).data();

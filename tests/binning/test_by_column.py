@@ -86,7 +86,7 @@ def test_bins_cannot_change_once_they_are_made() -> None:
         ({"forced_bins": [{"feature": 0}]}, r"forced_bins\[0\] has no bin_upper_bound"),
         ({"forced_bins": [3]}, r"forced_bins\[0\] cannot be used"),
         ({"forced_bins": {1.5: [3]}}, "feature cannot be used: got 1.5"),
-        ({"forced_bins": 3}, "forced_bins has an unusable value: got 3"),
+        ({"forced_bins": 3}, "forced_bins has an invalid value: got 3"),
         ({"forced_bins": "nowhere.json"}, "file of forced_bins cannot be read"),
     ],
 )

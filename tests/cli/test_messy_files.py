@@ -345,7 +345,7 @@ def test_train_and_predict(run: Any, messy: Path, tmp_path: Path) -> None:
     assert done.exit_code == 0, done.stderr
     for text in (
         "10 of 300 rows",
-        "have no target 'ziel': they are left out",
+        "have no target 'ziel'. They are dropped",
         "column 'preis': read as numbers with decimal commas",
         "column 'tag': read as dates, day first",
         "Windows-1252",

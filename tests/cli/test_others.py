@@ -143,7 +143,7 @@ def test_pictures(run: Any, model: Path, extra: list[str]) -> None:
     [
         (["--shap"], "--shap needs rows"),
         (["--row", "3"], "--row needs rows"),
-        (["flights.csv", "--shap", "--pdp", "hour"], "--shap and --pdp exclude each other"),
+        (["flights.csv", "--shap", "--pdp", "hour"], "--shap and --pdp cannot be combined"),
         (["flights.csv", "--shap", "--plot", "a.png"], "--plot draws importance or --pdp"),
     ],
 )
@@ -178,7 +178,7 @@ def test_report_of_what(run: Any, model: Path) -> None:
 def test_convert(run: Any, model: Path) -> None:
     result = run("convert", "model.gsm", "--to", "lightgbm", "--out", "model.txt")
     assert "model.txt: lightgbm" in result.stdout
-    assert "Names of classes are not part of lightgbm: ['no', 'yes']" in result.stderr
+    assert "lightgbm does not store class names: ['no', 'yes']" in result.stderr
     facts = as_json(run, "convert", "model.txt", "--out", "again.gsm")
     assert facts["format"] == "gossamer" and facts["bytes"] == Path("again.gsm").stat().st_size
     rows = make_frame()[FEATURES]
@@ -191,7 +191,7 @@ def test_convert(run: Any, model: Path) -> None:
 def test_formats_that_are_not_there(run: Any, model: Path) -> None:
     result = run("convert", "model.gsm", "--to", "pmml", "--out", "a.xml", code=2)
     assert "got 'pmml', expected one of gossamer, json, lightgbm" in result.stderr
-    assert "Which format?" in run("convert", "model.gsm", "--out", "a.xml", code=2).stderr
+    assert "The format is not clear" in run("convert", "model.gsm", "--out", "a.xml", code=2).stderr
 
 
 def test_c(run: Any, model: Path) -> None:
@@ -298,7 +298,7 @@ def test_params_search(run: Any) -> None:
     assert "monotone_constraints" in [each["name"] for each in found]
     assert "no parameter has this word" in run("params", "--search", "xyzzy", code=2).stderr
     assert "Did you mean num_leaf" in run("params", "num_leafs", code=2).stderr
-    assert "exclude each other" in run("params", "eta", "--search", "eta", code=2).stderr
+    assert "cannot be combined" in run("params", "eta", "--search", "eta", code=2).stderr
 
 
 def test_params_changed(run: Any, flights: Path) -> None:

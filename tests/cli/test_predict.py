@@ -122,8 +122,8 @@ def test_types_that_change_further_down(run: Any, model: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "code", "what"),
     [
-        (["--raw", "--leaf"], 2, "exclude each other"),
-        (["--labels", "--contrib"], 2, "--labels does not go with"),
+        (["--raw", "--leaf"], 2, "cannot be combined"),
+        (["--labels", "--contrib"], 2, "--labels cannot be combined with"),
         (["--keep", "idd"], 1, "--keep: there is no such column"),
         (["--out", "p.xyz"], 1, "the name 'p.xyz' does not tell"),
         (["--out", "nowhere/p.csv"], 1, "there is no folder for 'nowhere/p.csv'"),

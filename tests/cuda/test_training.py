@@ -380,7 +380,7 @@ REFUSED: dict[str, dict[str, Any]] = {
 
 @pytest.mark.parametrize("name", REFUSED)
 def test_what_only_the_cpu_can_do_is_refused_by_name(name: str, device: Any) -> None:
-    with pytest.raises(NotSupportedError, match=rf"device_type=cuda does not know {name}"):
+    with pytest.raises(NotSupportedError, match=rf"device_type=cuda does not support {name}"):
         model_of("cuda", label=SIGNAL, **REFUSED[name])
 
 

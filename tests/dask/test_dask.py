@@ -357,7 +357,7 @@ def test_training_goes_on_without_a_worker_that_left() -> None:
     expected = gossamer.train(PARAMS, whole, 4).model_to_string()
     with cluster, Client(cluster) as client:
         leaves = sorted(client.nthreads())[1]
-        with pytest.warns(UserWarning, match=r"is lost: .*Training goes on without it"):
+        with pytest.warns(UserWarning, match=r"is lost: .*Training continues without it"):
             model = train(client, PARAMS, data, 4, callbacks=[CloseWorker(leaves)], time_out=30.0)
     assert model.model_to_string() == expected
 

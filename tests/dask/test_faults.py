@@ -103,7 +103,7 @@ def test_a_lost_worker_leaves_the_bytes_as_they_are(
     survivor, victim = client.run(os.getpid).values()
     with (
         Attack(tmp_path, 2, victim, number),
-        pytest.warns(UserWarning, match="worker tcp:.* is lost: .*Training goes on without it"),
+        pytest.warns(UserWarning, match="worker tcp:.* is lost: .*Training continues without it"),
     ):
         model = train(
             client, PARAMS, dataset(), ROUNDS, callbacks=[Pause(tmp_path, 2)], time_out=TIME_OUT
@@ -378,7 +378,7 @@ def test_workers_whose_connection_is_cut_train_on(threads: Client, tmp_path: Pat
 
     thread = threading.Thread(target=interfere)
     thread.start()
-    with pytest.warns(UserWarning, match="Training goes on from the finished rounds"):
+    with pytest.warns(UserWarning, match="Training continues from the finished rounds"):
         model = train(
             threads, PARAMS, dataset(), ROUNDS, callbacks=[Pause(tmp_path, 2)], time_out=TIME_OUT
         )

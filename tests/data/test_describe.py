@@ -170,13 +170,13 @@ def test_text_says_the_same(columns: slice, params: dict[str, Any]) -> None:
     told = {line[2:23].strip(): line[23:].split() for line in lines[1:6]}
     n_bundled = sum(map(len, summary.bundles))
     assert told == {
-        "constant, left out": [str(summary.constant)],
-        "in a place of its own": [str(len(summary.alone))],
-        "sharing a place": [str(len(summary.sharing))],
+        "constant, not used": [str(summary.constant)],
+        "stored separately": [str(len(summary.alone))],
+        "sharing a byte": [str(len(summary.sharing))],
         "in bundles": [str(n_bundled), str(len(summary.bundles)), "bundles"],
         "sparse columns": [str(len(summary.sparse)), f"{summary.entries:,}", "values"],
     }
-    assert f"{summary.places[0]} lanes of 1 byte, {summary.places[1]} of 2 bytes" in lines[6]
+    assert f"{summary.places[0]} columns of 1 byte, {summary.places[1]} of 2 bytes" in lines[6]
     n_found = len(summary.findings)
     assert [each.kind for each in summary.findings] == ["constant"] * summary.constant
     assert all(set(each.columns) <= set(NAMES) for each in summary.findings)

@@ -218,7 +218,7 @@ def test_bad_eval_at() -> None:
 
 
 def test_bad_data() -> None:
-    with pytest.raises(DataError, match="the metric ndcg@5 needs to know the queries"):
+    with pytest.raises(DataError, match="the metric ndcg@5 needs queries"):
         evaluate("ndcg@5", group=None)
     with pytest.raises(DataError, match=r"does not fit the metric ndcg@5: got -1\.0"):
         evaluate("ndcg@5", LABEL - 1)

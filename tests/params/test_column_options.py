@@ -73,12 +73,12 @@ def test_a_number_as_text_is_a_name_before_it_is_an_index() -> None:
         ({"age": 1, 0: 2}, "costs names a column twice: got 'age'"),
         ({"age": -1}, "costs is out of range"),
         ([0, 0, 0, -2], "costs is out of range"),
-        ({"age": "much"}, "unusable value"),
-        ({"age": [1]}, "unusable value"),
-        ([("age", 1), 2], "unusable value"),
-        ([("age", 1, 2)], "unusable value"),
-        ({("a", "b"): 1}, "unusable value"),
-        ({"age": float("nan")}, "unusable value"),
+        ({"age": "much"}, "invalid value"),
+        ({"age": [1]}, "invalid value"),
+        ([("age", 1), 2], "invalid value"),
+        ([("age", 1, 2)], "invalid value"),
+        ({("a", "b"): 1}, "invalid value"),
+        ({"age": float("nan")}, "invalid value"),
     ],
 )
 def test_what_is_refused(value: object, words: str) -> None:

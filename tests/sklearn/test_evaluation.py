@@ -166,7 +166,7 @@ def test_metrics_with_a_parameter(
         ({"eval_init_score": {3: [0.0]}}, "got 3"),
         ({"eval_metric": "no_metric"}, "metric is not a known name"),
         ({"eval_metric": [3]}, "metric"),
-        ({"callbacks": [gossamer.early_stopping(3)]}, "nothing to watch"),
+        ({"callbacks": [gossamer.early_stopping(3)]}, "nothing to evaluate"),
     ],
     ids=str,
 )

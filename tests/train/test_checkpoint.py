@@ -262,7 +262,7 @@ def test_more_rounds_than_before(tmp_path: Path) -> None:
     run("plain", [checkpoint(path, every_rounds=1)], n_rounds=6)
     found = run("plain", [checkpoint(path, every_rounds=1)], n_rounds=14)
     assert found == run("plain", [])
-    with pytest.raises(ParameterError, match="has more rounds than are asked for: got 14"):
+    with pytest.raises(ParameterError, match="has more rounds than requested: got 14"):
         run("plain", [checkpoint(path, every_rounds=1)], n_rounds=13)
 
 

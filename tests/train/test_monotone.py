@@ -68,13 +68,13 @@ def test_columns_that_cannot_split_count() -> None:
     [
         ([1, 0], r"differ in length: got 2, expected 3"),
         ([1, 0, 2], r"out of range.*>= -1 and <= 1"),
-        ([1, 0, 0.5], "unusable value"),
+        ([1, 0, 0.5], "invalid value"),
         ({"age": 3}, "out of range"),
         ({"agee": 1}, "Did you mean age"),
         ({3: 1}, "an index from 0 to 2"),
         ({-1: 1}, "an index from 0 to 2"),
         ({"age": 1, 0: -1}, "names a column twice"),
-        ("up", "unusable value"),
+        ("up", "invalid value"),
     ],
 )
 def test_refused(constraints: Any, what: str) -> None:

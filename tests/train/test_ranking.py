@@ -136,7 +136,7 @@ def test_bagging_by_query_takes_whole_queries() -> None:
     }
     booster = train(params, rows(), 5)
     assert (booster.predict(TABLE) != train(QUIET, rows(), 5).predict(TABLE)).any()
-    with pytest.raises(DataError, match="bagging_by_query needs to know the queries"):
+    with pytest.raises(DataError, match="bagging_by_query needs queries"):
         train({**params, "objective": "regression"}, rows(group=None), 1)
     with pytest.raises(ParameterError, match="bagging_by_query draws whole queries"):
         extra = {"objective": "binary", "pos_bagging_fraction": 0.5}
@@ -145,7 +145,7 @@ def test_bagging_by_query_takes_whole_queries() -> None:
 
 def test_validation_data_needs_queries_for_its_metrics() -> None:
     data = rows()
-    with pytest.raises(DataError, match=r"the metric ndcg@1 needs to know the queries"):
+    with pytest.raises(DataError, match=r"the metric ndcg@1 needs queries"):
         train(
             {**QUIET, "objective": "lambdarank"},
             data,

@@ -333,7 +333,7 @@ class TestEarlyStopping:
         assert model.best_score["valid_0"]["l2"] == pytest.approx(np.mean(error**2), rel=1e-6)
 
     def test_nothing_to_watch(self) -> None:
-        with pytest.raises(gossamer.ParameterError, match="early_stopping has nothing to watch"):
+        with pytest.raises(gossamer.ParameterError, match="early_stopping has nothing to evaluate"):
             train({"early_stopping_round": 3, **QUIET}, make_train(), 5)
 
 

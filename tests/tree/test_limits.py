@@ -407,7 +407,7 @@ for _ in range(12):
         ({"interaction_constraints": [["a"], []]}, "group 1 of interaction_constraints is empty"),
         ({"interaction_constraints": [["aa"]]}, "interaction_constraints names a column .*'aa'"),
         ({"interaction_constraints": [[5]]}, "got 5, expected an index from 0 to 4"),
-        ({"interaction_constraints": "[0,1"}, "interaction_constraints has an unusable value"),
+        ({"interaction_constraints": "[0,1"}, "interaction_constraints has an invalid value"),
         ({"feature_contri": [1, 2]}, "feature_contri and the columns differ in length: got 2"),
         ({"feature_contri": [1, 1, 1, 1, -1]}, "feature_contri is out of range"),
         ({"cegb_penalty_split": -1}, "cegb_penalty_split is out of range"),

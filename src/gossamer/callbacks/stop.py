@@ -126,7 +126,7 @@ class _EarlyStopping:
             return False
         if not results:
             raise ParameterError.because(
-                "early_stopping has nothing to watch",
+                "early_stopping has nothing to evaluate",
                 expected="at least one validation set and one metric",
                 hint="Pass valid_sets to train() (eval_set to fit()), or leave it out.",
             )

@@ -44,13 +44,13 @@ def command(
     target = (to or format_of(out) or "").lower()
     if not target:
         raise click.UsageError(
-            f"Which format? The name {out!r} does not tell: add --to ({', '.join(_WRITTEN)})."
+            f"The format is not clear from the name {out!r}: add --to ({', '.join(_WRITTEN)})."
         )
     check_folder(out)
     booster: Any = load_model(model)
     booster.save_model(out, num_iteration=rounds, format=target)
     if booster.class_names is not None and target not in COMPLETE:
-        console.say(f"Names of classes are not part of {target}: {booster.class_names}.")
+        console.say(f"{target} does not store class names: {booster.class_names}.")
     size = Path(out).stat().st_size
     facts = {"model": model, "format": target, "out": out, "bytes": size}
     console.show("" if quiet else f"{out}: {target}, {format_size(size)}", facts)

@@ -82,7 +82,7 @@ def command(
     wanted = {"--shap": shap, "--row": row is not None, "--pdp": pdp is not None}
     asked = [name for name, is_asked in wanted.items() if is_asked]
     if len(asked) > 1:
-        raise click.UsageError(f"{' and '.join(asked)} exclude each other.")
+        raise click.UsageError(f"{' and '.join(asked)} cannot be combined.")
     if asked and not files:
         raise click.UsageError(f"{asked[0]} needs rows: gossamer explain MODEL FILE {asked[0]}.")
     if plot is not None:

@@ -45,7 +45,7 @@ def command(names: tuple[str, ...], search: str | None, changed: str | None, as_
     Without arguments, all parameters are listed, one per line.
     """
     if bool(names) + (search is not None) + (changed is not None) > 1:
-        raise click.UsageError("NAME, --search and --changed exclude each other.")
+        raise click.UsageError("NAME, --search and --changed cannot be combined.")
     if changed is not None:
         values = changed_values(changed)
         click.echo(to_json(values) if as_json else _changed_text(values))

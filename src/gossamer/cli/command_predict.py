@@ -91,9 +91,9 @@ def command(
     each class.
     """
     if raw + leaf + contrib > 1:
-        raise click.UsageError("--raw, --leaf and --contrib exclude each other.")
+        raise click.UsageError("--raw, --leaf and --contrib cannot be combined.")
     if labels and (leaf or contrib):
-        raise click.UsageError("--labels does not go with --leaf or --contrib.")
+        raise click.UsageError("--labels cannot be combined with --leaf or --contrib.")
     if as_json and out == STDOUT:
         raise click.UsageError("--json needs --out FILE: both would go to standard output.")
     console = Console(is_quiet=quiet, as_json=as_json)

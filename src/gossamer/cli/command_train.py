@@ -186,11 +186,14 @@ def _advise(settings: Settings, console: Console, summary: dict[str, Any], model
     if _holds_out(settings) is not None:
         return
     if summary["valid_rows"] is None:
-        console.say("These are metrics of the training rows: --valid 0.2 tells how good it is.")
+        console.say(
+            "These metrics are from the training rows. "
+            "Use --valid 0.2 to see how good the model is."
+        )
     elif settings.early_stopping is not None and not summary["interrupted"]:
         n_after = summary["rounds_trained"] - (summary["best_round"] or summary["rounds"])
         if n_after < settings.early_stopping:
-            console.say("It still got better at the end: more --rounds may help.")
+            console.say("It was still improving at the end: more --rounds may help.")
 
 
 def _findings(
@@ -224,12 +227,12 @@ def _check(settings: Settings) -> None:
     if settings.report is not None:
         check_folder(settings.report, "--report")
     if settings.valid is not None and _last(settings):
-        raise click.UsageError("--valid and --valid-last exclude each other.")
+        raise click.UsageError("--valid and --valid-last cannot be combined.")
     _check_folds(settings)
     has_valid = settings.valid is not None or _last(settings) or bool(_holds_out(settings))
     if settings.early_stopping is not None and not has_valid:
         raise click.UsageError(
-            "--early-stopping needs rows to look at: add --valid 0.2 (a share of the rows), "
+            "--early-stopping needs validation data: add --valid 0.2 (a share of the rows), "
             "--valid FILE, --valid-last 0.2 or --folds 8."
         )
     if settings.resume is not None and not Path(settings.resume).is_file():
@@ -252,12 +255,12 @@ def _check_folds(settings: Settings) -> None:
     if settings.calibration is not None and settings.folds is None and settings.quality != "best":
         raise click.UsageError("--calibration needs rows held out: add --folds 8.")
     if settings.folds is not None and settings.quality == "good":
-        raise click.UsageError("--folds and --quality good exclude each other.")
+        raise click.UsageError("--folds and --quality good cannot be combined.")
     if how is None:
         return
     for name in ("valid", "valid_last", "init_model", "checkpoint", "resume"):
         if settings.options.get(name) is not None:
-            raise click.UsageError(f"{how} and --{name.replace('_', '-')} exclude each other.")
+            raise click.UsageError(f"{how} and --{name.replace('_', '-')} cannot be combined.")
 
 
 def share_of(valid: str) -> float | None:

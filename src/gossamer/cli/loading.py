@@ -113,7 +113,7 @@ class Roles:
         target = find("target")
         if target is None and source.names is not None:
             raise click.UsageError(
-                "--target is missing: which column is to be predicted? There are "
+                "--target is missing: which column should be predicted? The columns are "
                 f"{some_of(source.names)}."
             )
         ignore, categorical = (
@@ -195,7 +195,9 @@ def load(settings: Settings, console: Console, *, is_validated: bool) -> Loaded:
         label = task.encode(values, what)
         data = make_dataset(source, roles, label, params)
     if task.name == "ranking" and roles.query is None and data.get_group() is None:
-        raise click.UsageError("Ranking needs queries: --query COL says which one a row is of.")
+        raise click.UsageError(
+            "Ranking needs queries: --query names the column with the query of each row."
+        )
     params = task.fill_in(params, is_validated=is_validated)
     resolved = resolve(params)  # fails now rather than after binning
     console.say(f"Task: {task.title} ({task.reason}).")

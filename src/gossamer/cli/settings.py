@@ -79,7 +79,7 @@ class ParameterCommand(click.Command):
             if name not in CANONICAL:
                 raise
             raise click.UsageError(
-                f"{name} is a parameter: write {name}=VALUE behind the file, or use --set.",
+                f"{name} is a parameter: write {name}=VALUE after the file, or use --set.",
                 ctx,
             ) from None
 

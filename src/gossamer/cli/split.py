@@ -56,7 +56,7 @@ def split_rows(
     train, valid = np.flatnonzero(~chosen), np.flatnonzero(chosen)
     if not len(train) or not len(valid):
         raise DataError.because(
-            f"{n_rows} rows are too few to set a share of {share} apart for validation",
+            f"{n_rows} rows are too few for a validation share of {share}",
             expected="at least one row on either side",
         )
     return train, valid

@@ -128,7 +128,7 @@ class _Gpu:
             free, total = (*self.driver.cuMemGetInfo()[1:], 0, 0)[:2]
             raise MemoryError(
                 message(
-                    "the GPU has not enough memory",
+                    "the GPU does not have enough memory",
                     got=f"{free / 1e9:.2f} GB are free of {total / 1e9:.2f} GB",
                     hint="Use device_type=cpu, fewer leaves or a smaller max_bin.",
                 )

@@ -258,7 +258,7 @@ class DeviceGrower:
         self._args["wide"] = is_wide
 
     def _replay(self, what: bytes, launches: Callable[[], Sequence[Launch]]) -> None:
-        """Launch kernels together; they are recorded once for each `what`."""
+        """Launch kernels together; the kernels of `what` are recorded once."""
         if what not in self._recorded:
             if len(self._recorded) >= _MOST_RECORDED:  # settings that change from tree to tree
                 self._recorded.clear()
@@ -333,7 +333,7 @@ class DeviceGrower:
         """Grow a tree for each output from gradients that are on the device.
 
         The next tree starts on the device while the host finishes one: the tree of the next output,
-        or, if there are kernels that compute gradients, the tree of the next round.
+        or, if there are kernels that compute gradients, the first tree of the next round.
 
         Args:
             gradient: The gradients.

@@ -97,10 +97,10 @@ def check_on_gpu(
 
 def _refusal(name: str, got: Any, expected: str) -> NotSupportedError:
     return NotSupportedError.because(
-        f"device_type=cuda does not know {name}",
+        f"device_type=cuda does not support {name}",
         got=got,
         expected=expected,
-        hint="Use device_type=cpu, or device_type=auto, which takes the CPU where it must.",
+        hint="Use device_type=cpu, or device_type=auto, which uses the CPU if necessary.",
     )
 
 
@@ -139,7 +139,7 @@ def check_memory(
     if needed > free:
         raise MemoryError(
             message(
-                "the training does not fit the memory of the GPU",
+                "training does not fit into the memory of the GPU",
                 got=f"{bins.n_rows} rows, which take {needed / 1e9:.2f} GB",
                 expected=f"at most {free / 1e9:.2f} GB, which are free",
                 hint="Use device_type=cpu, fewer rows or columns, a smaller max_bin or num_leaves.",

@@ -109,7 +109,7 @@ class DeviceTrainer:
         self._use_targets(targets)
         score = scores.to_device(self._device, host)
         hessian = self._hessian if has_hessian else None
-        # With one output and all rows, its tree has the statistics of the gradients.
+        # With one output and all rows, these statistics are also the tree's.
         is_whole = rows is None and self._n_outputs == 1
         first = self._gradients_of(loss, score, hessian, finds_statistics=is_whole)
         scores.change()

@@ -130,7 +130,7 @@ class DaskGossamerModel(GossamerModel):
         check_supported(self._checked_params())
         if self._needs_queries and options["group"] is None and options["query"] is None:
             raise DataError.because(
-                "ranking needs to know the queries",
+                "ranking needs queries",
                 got="neither group nor query",
                 hint="Pass group (rows of each query) or query (one id per row) to fit.",
             )

@@ -71,7 +71,7 @@ def run_job(
             if n_restarts == max_restarts:
                 raise loss.error from None
             how = "without it" if loss.workers else "from the finished rounds"
-            warn(f"{loss.error} Training goes on {how}.")
+            warn(f"{loss.error} Training continues {how}.")
         except BaseException:
             _stop(client, key, addresses)
             raise

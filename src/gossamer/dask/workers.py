@@ -147,7 +147,7 @@ class DaskGroup(SocketGroup):
             raise self._lost(self.rank, "it has left the cluster")
         task = self._worker.state.tasks.get(self._task)
         if task is None or task.state == "cancelled":
-            raise GossamerError.because("the training was given up: its client has gone")
+            raise GossamerError.because("training was stopped: its client has gone")
 
     def _disconnect(self) -> None:
         super()._disconnect()

@@ -74,12 +74,12 @@ class StorageSummary:
         n_bundled = sum(map(len, self.bundles))
         lines = [
             f"{self.n_rows:,} rows x {self.n_columns:,} columns",
-            f"  constant, left out     {self.constant:>10,}",
-            f"  in a place of its own  {len(self.alone):>10,}",
-            f"  sharing a place        {len(self.sharing):>10,}",
+            f"  constant, not used     {self.constant:>10,}",
+            f"  stored separately      {len(self.alone):>10,}",
+            f"  sharing a byte         {len(self.sharing):>10,}",
             f"  in bundles             {n_bundled:>10,}   {len(self.bundles):,} bundles",
             f"  sparse columns         {len(self.sparse):>10,}   {self.entries:,} values",
-            f"rows: {self.places[0]} lanes of 1 byte, {self.places[1]} of 2 bytes, "
+            f"stored rows: {self.places[0]} columns of 1 byte, {self.places[1]} of 2 bytes, "
             f"{_megabytes(self.bytes_in_rows)}; "
             f"sparse columns: {_megabytes(self.bytes_in_sparse_columns)}",
         ]
@@ -139,12 +139,12 @@ def describe_storage(
         >>> table = as_table(np.eye(6)[np.arange(600) % 6])
         >>> print(describe_storage(bin_table(table, resolve({})), list("abcdef")))
         600 rows x 6 columns
-          constant, left out              0
-          in a place of its own           0
-          sharing a place                 0
+          constant, not used              0
+          stored separately               0
+          sharing a byte                  0
           in bundles                      6   1 bundles
           sparse columns                  0   0 values
-        rows: 1 lanes of 1 byte, 0 of 2 bytes, 0.0 MB; sparse columns: 0.0 MB
+        stored rows: 1 columns of 1 byte, 0 of 2 bytes, 0.0 MB; sparse columns: 0.0 MB
         bundles: found by column, 0 conflicts, 0 values not seen by training
     """
     storage, facts = binned.bins.storage(), binned.bins.describe()

@@ -32,6 +32,6 @@ def saved_params(params: Mapping[str, Any], model: Model) -> dict[str, Any]:
     given = resolve(params, context="predict")
     other = [name for name in given.given & known.given if given[name] != known[name]]
     if other:
-        warn(f"Parameters of the saved model are used instead of those given: {sorted(other)}.")
+        warn(f"The parameters of the saved model are used, not these: {sorted(other)}.")
     mine = {n: v for n, v in params.items() if CANONICAL[n] not in known.given}
     return {**mine, **model.params}

@@ -47,7 +47,7 @@ def check_queries(targets: Targets, what: str, name: str) -> npt.NDArray[np.int6
     """
     if targets.queries is None:
         raise DataError.because(
-            f"{what} needs to know the queries, and the {name} data has none",
+            f"{what} needs queries, and the {name} data has none",
             hint="Pass group (rows of each query) or query (one id per row) to Dataset.",
         )
     return targets.queries

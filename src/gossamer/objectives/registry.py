@@ -170,7 +170,7 @@ def _one_from_config(config: dict[str, Any]) -> Objective:
     if config["name"] == SquareRoot.name:
         inner = OBJECTIVES[config["objective"]]
         if inner is SquareRoot or inner.traits.has_link or inner.n_outputs != 1:
-            raise ValueError("the objective of square roots is none of one score")
+            raise ValueError("reg_sqrt needs an objective with one score")
         return SquareRoot(inner())
     return OBJECTIVES[config["name"]].from_config(config)
 

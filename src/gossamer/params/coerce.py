@@ -55,7 +55,7 @@ def coerce(param: Param, value: object, spelling: str = "") -> object:
         raise ParameterError(f"{name}: {error}") from None
     except (TypeError, ValueError, OverflowError):
         raise ParameterError.because(
-            f"{name} has an unusable value", got=value, expected=_expected(param)
+            f"{name} has an invalid value", got=value, expected=_expected(param)
         ) from None
     if not all(param.in_range(number) for number in _numbers_in(param, result)):
         raise ParameterError.because(

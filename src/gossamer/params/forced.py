@@ -156,7 +156,7 @@ def _to_json(nodes: list[ForcedNode], place: int) -> str:
 def _list_bins(found: object) -> list[tuple[int | str, list[float]]]:
     if not isinstance(found, (list, tuple)):
         raise ParameterError.because(
-            "forced_bins has an unusable value",
+            "forced_bins has an invalid value",
             got=found,
             expected="{column: bounds}, or a list of {'feature': column, "
             "'bin_upper_bound': bounds}",

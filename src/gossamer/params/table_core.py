@@ -137,7 +137,7 @@ CORE: Final = (
         "serial",
         "How machines share the work on a tree. Each machine has a part of the rows (`data`) or "
         "all rows (`feature`). With `voting`, machines exchange only the features that `top_k` "
-        "selects. It has no effect on one machine.",
+        "selects. On one machine it is ignored.",
         choices={
             "serial": (),
             "feature": ("feature_parallel",),

@@ -94,8 +94,8 @@ OBJECTIVE: Final = (
         "float",
         0.9,
         "For `huber`, the error at which the loss becomes linear. For `quantile`, the quantile. "
-        "For `expectile`, the same as `expectile_alpha`. It has no effect on other objectives: "
-        "the L1 penalty, which XGBoost calls `alpha`, is `lambda_l1`.",
+        "For `expectile`, the same as `expectile_alpha`. Other objectives ignore it. "
+        "XGBoost also calls the L1 penalty `alpha`, which is `lambda_l1` here.",
         low=0,
         low_open=True,
     ),

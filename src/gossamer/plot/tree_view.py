@@ -127,7 +127,7 @@ def view_tree(
     total = int((tree.node_count if len(tree.column) else tree.leaf_count)[0])
     if "data_percentage" in wanted and total <= 0:
         raise ParameterError.because(
-            "the model does not know how many rows its nodes have",
+            "the model does not store how many rows its nodes have",
             got="data_percentage",
             expected="other show_info",
         )

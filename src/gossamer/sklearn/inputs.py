@@ -438,7 +438,7 @@ def _per_set(name: str, values: Any, n_sets: int) -> list[Any]:
         unknown = [key for key in values if key not in range(n_sets)]
         if unknown:
             raise ParameterError.because(
-                f"{name} is given for an evaluation set that is not there",
+                f"{name} is given for an evaluation set that does not exist",
                 got=unknown[0],
                 expected=f"numbers below {n_sets}",
             )

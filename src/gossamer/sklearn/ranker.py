@@ -60,7 +60,7 @@ class GossamerRanker(GossamerModel):
         options["query"], options["eval_query"] = query, eval_query
         if options["group"] is None and query is None:
             raise DataError.because(
-                "ranking needs to know the queries",
+                "ranking needs queries",
                 got="neither group nor query",
                 hint="Pass group (rows of each query) or query (one id per row) to fit.",
             )

@@ -94,7 +94,7 @@ class TestWhichColumns:
 
     @pytest.mark.parametrize("asked", [[True], [0.5], {"city": 1}, [None], iter([0])])
     def test_what_is_no_list_of_columns(self, asked: Any) -> None:
-        with pytest.raises(ParameterError, match="categorical_feature has an unusable value"):
+        with pytest.raises(ParameterError, match="categorical_feature has an invalid value"):
             Dataset(frame(), categorical_feature=asked).construct()
 
     def test_nothing_asked(self) -> None:

@@ -51,7 +51,7 @@ def test_formats_that_are_only_read(model: gs.Booster, tmp_path: Path) -> None:
 def test_names_of_classes_are_not_lost_in_silence(model: gs.Booster, tmp_path: Path) -> None:
     named = model[:]
     named.set_class_names(["no", "yes"])
-    with pytest.warns(UserWarning, match=r"'lightgbm', which does not keep the names of classes"):
+    with pytest.warns(UserWarning, match=r"'lightgbm', which does not store class names"):
         named.save_model(tmp_path / "model.txt")
     with warnings.catch_warnings():
         warnings.simplefilter("error")

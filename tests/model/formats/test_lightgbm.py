@@ -586,8 +586,8 @@ def test_linear_leaves_without_terms_have_their_constant() -> None:
 @pytest.mark.parametrize(
     ("old", "new", "words"),
     [
-        ("version=v4", "version=v5", "its version is none of"),
-        ("version=v4\n", "", "its version is none of"),
+        ("version=v4", "version=v5", "its version is not one of"),
+        ("version=v4\n", "", "its version is not one of"),
         ("num_tree_per_iteration=1", "num_tree_per_iteration=1000000000000", "out of range"),
         ("num_tree_per_iteration=1", "num_tree_per_iteration=2", "the last round"),
         ("max_feature_idx=1", "max_feature_idx=2", "2 names of 3 columns"),

@@ -145,7 +145,7 @@ class TestPredictor:
             ([1.0, 2.0, 3.0], "number of columns"),
             (np.zeros(5), "number of columns"),
             ([], "number of columns"),
-            (["a", 1, 2, 3], "does not hold what it held"),
+            (["a", 1, 2, 3], "has another type than in the training data"),
             ({"age": 1.0}, "without"),
             ({"age": 1, "height": 1, "weight": 1, "income": 1, "size": 1}, "also"),
             ({"age": 1, "height": 1, "weight": 1, "incme": 1}, "without"),

@@ -98,7 +98,7 @@ def shape_of(data: Any) -> tuple[int, int]:
     shape = data.shape
     if len(shape) != 2:
         raise DataError.because(
-            "the table has not two dimensions", got=shape, expected="rows x columns"
+            "the table must have two dimensions", got=shape, expected="rows x columns"
         )
     return int(shape[0]), int(shape[1])
 

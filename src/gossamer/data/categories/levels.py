@@ -235,7 +235,7 @@ def _check_same(is_text: bool, got_text: bool, where: str) -> None:
     if is_text != got_text:
         words = {True: "text", False: "numbers"}
         raise DataError.because(
-            f"{where} does not hold what it held in the training data",
+            f"{where} has another type than in the training data",
             got=words[got_text],
             expected=words[is_text],
             hint="Pass the values as they were in training, not their codes." if is_text else "",

@@ -79,7 +79,7 @@ class SvmFiles(Source):
         if self._found_columns > n_columns:
             warn(
                 f"{self.what} has columns up to {self._found_columns - 1}, the training data "
-                f"only up to {n_columns - 1}: those behind are left out."
+                f"only up to {n_columns - 1}: the columns beyond are ignored."
             )
         self.n_columns = n_columns
         return self

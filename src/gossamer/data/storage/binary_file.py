@@ -116,7 +116,7 @@ def load(path: Path) -> Content:
 def _checked(arrays: files.Arrays, facts: dict[str, Any]) -> Content:
     n_rows = facts["n_rows"]
     if type(n_rows) is not int or not 0 < n_rows < 2**32:
-        raise ValueError("the number of rows is none between 1 and 2^32")
+        raise ValueError("the number of rows must be between 1 and 2^32")
     if "label" in arrays:  # before so many are allocated
         check_label(arrays["label"], n_rows)
     names = check_names(facts["names"], len(facts["names"]))

@@ -92,7 +92,7 @@ def check_supported(params: Params) -> None:
         asked.append(("max_conflict_rate", params.max_conflict_rate, "0"))
     for name, value, expected in asked:
         raise NotSupportedError.because(
-            f"{name} needs the bins in memory, which may not fit max_memory",
+            f"{name} needs the bins in memory, but they may not fit into max_memory",
             got=value,
             expected=f"{name}={expected}",
             hint="Or raise max_memory until the bins fit.",
@@ -141,7 +141,7 @@ def refuse_on_disk(binned: BinnedTable, user: str) -> None:
         return
     raise NotSupportedError.because(
         f"{user} needs the bins in memory, and this data set's bins are on disk",
-        expected="a data set whose bins fit max_memory",
+        expected="a data set whose bins fit into max_memory",
         hint="Raise max_memory, or leave it out.",
     )
 

@@ -161,7 +161,7 @@ def mixed(where: str, number: object) -> DataError:
         f"{where} holds both text and numbers",
         got=number,
         expected="only text, or only numbers",
-        hint="Convert the whole column, for instance with .astype(str); mind what is missing.",
+        hint="Convert the whole column, for instance with .astype(str); check missing values.",
     )
 
 

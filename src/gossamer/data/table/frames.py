@@ -273,5 +273,5 @@ def not_numeric(where: str, dtype: object) -> DataError:
         f"{where} is not numeric",
         got=str(dtype),
         expected="floats, integers, booleans, dates and times, text or categories",
-        hint="Take the column apart into columns of these kinds first.",
+        hint="Split the column into columns of these types first.",
     )

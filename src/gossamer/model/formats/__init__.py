@@ -121,7 +121,7 @@ def save(
     except NotSupportedError as error:
         raise NotSupportedError(
             f"{error} The name {path.name!r} asks for the format {format!r}; files that end with "
-            ".gsm keep every model."
+            ".gsm can store every model."
         ) from None
     write_atomically(path, content)
     if model.class_names is not None and format not in COMPLETE:

@@ -54,7 +54,7 @@ def read(content: bytes, source: str) -> Model:
 def _read(found: Sections) -> Model:
     header, trees = found.header, found.trees
     if header.get("version") not in _VERSIONS:
-        raise ValueError(f"its version is none of {', '.join(_VERSIONS)}")
+        raise ValueError(f"its version is not one of {', '.join(_VERSIONS)}")
     n_outputs = whole_number(header, "num_tree_per_iteration", 1, _MOST_OUTPUTS)
     n_columns = whole_number(header, "max_feature_idx", 0, _MOST_COLUMNS) + 1
     names = header.get("feature_names", "").split(" ")
@@ -63,7 +63,7 @@ def _read(found: Sections) -> Model:
     if "tree_sizes" in header and len(header["tree_sizes"].split()) != len(trees):
         raise ValueError(f"it has {len(trees)} trees, not as many as tree_sizes")
     if len(trees) % n_outputs:
-        raise ValueError("the last round has not all its trees")
+        raise ValueError("the last round does not have all its trees")
     objective = read_objective(header.get("objective"), n_outputs)
     return Model(
         objective,

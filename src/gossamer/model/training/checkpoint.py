@@ -224,7 +224,7 @@ def _apply(run: Run, state: Facts, path: Path) -> None:
         raise ValueError("the rounds done are not a number")
     if state["n_done"] > run.end - run.begin:
         raise ParameterError.because(
-            f"the checkpoint {str(path)!r} has more rounds than are asked for",
+            f"the checkpoint {str(path)!r} has more rounds than requested",
             got=state["n_done"],
             expected=f"at most {run.end - run.begin} rounds",
             hint="Raise num_boost_round, or delete the file to start again.",

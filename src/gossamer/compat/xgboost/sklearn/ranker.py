@@ -70,7 +70,7 @@ class XGBRanker(XGBModel):
         groups, ids = options.pop("eval_group"), options.pop("eval_qid")
         if qid is None:
             raise DataError.because(
-                "ranking needs to know the queries",
+                "ranking needs queries",
                 got="neither group nor qid",
                 hint="Pass group (rows of each query) or qid (one id per row) to fit.",
             )
