@@ -198,7 +198,7 @@ def test_checkpoint(run: Any, flights: Path) -> None:
 
 def test_advice(run: Any, flights: Path) -> None:
     result = run("train", "flights.csv", "-t", "minutes", *COMMON)
-    assert "--valid 0.2 tells how good it is" in result.stderr
+    assert "Use --valid 0.2 to see how good the model is" in result.stderr
     arguments = ("train", "flights.csv", "-t", "minutes", "--ignore", "delayed", "--valid", "0.2")
     result = run(*arguments, "-n", "3", "--early-stopping", "2", "--threads", "1")
     assert "more --rounds may help" in result.stderr

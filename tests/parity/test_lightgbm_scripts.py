@@ -451,7 +451,9 @@ class TestParameters:
     def test_those_of_a_file_win(self) -> None:
         text = lgb.train({**PARAMS, "learning_rate": 0.3}, lgb.Dataset(TABLE, LABEL), 1)
         saved = text.model_to_string()
-        with pytest.warns(UserWarning, match=r"instead of those given: \['learning_rate'\]"):
+        with pytest.warns(
+            UserWarning, match=r"saved model are used, not these: \['learning_rate'\]"
+        ):
             model = lgb.Booster(model_str=saved, params={"eta": 0.5, "num_threads": 1})
         assert model.params["learning_rate"] == 0.3
         assert "eta" not in model.params and model.params["num_threads"] == 1

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
 import tempfile
+import weakref
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -300,8 +302,10 @@ class _KeepRounds(Checkpoint):
     """Writes a checkpoint once, when another worker has failed."""
 
     def __init__(self, rounds: SavedRounds, group: Group) -> None:
-        self._folder = tempfile.TemporaryDirectory(prefix="gossamer-")
-        path = Path(self._folder.name, "rounds")
+        folder = tempfile.mkdtemp(prefix="gossamer-")
+        # A training that fails early does not close its callbacks.
+        self._remove_folder = weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
+        path = Path(folder, "rounds")
         if rounds.content is not None:
             path.write_bytes(rounds.content)
         super().__init__(path, None, None, True)
@@ -314,4 +318,4 @@ class _KeepRounds(Checkpoint):
             self.write()
             self._rounds.content = self.path.read_bytes()
         super().close()
-        self._folder.cleanup()
+        self._remove_folder()

@@ -65,7 +65,8 @@ def _check_decimals(name: str, value: Any) -> None:
 
 
 def _check_number(name: str, value: Any) -> None:
-    if not isinstance(value, Real) or not abs(float(value)) < _LARGE:
+    number: Any = value  # may be too large for a float
+    if not isinstance(value, Real) or not abs(number) < _LARGE:
         raise ParameterTypeError.because(f"{name} cannot be used", got=value, expected="a number")
 
 

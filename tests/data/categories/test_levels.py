@@ -300,7 +300,11 @@ class TestLikeTraining:
             ([["1"]], Levels({0: (1,)}), "got 'text', expected numbers"),
             ([[1]], Levels({0: ("1",)}), "got 'numbers', expected text.*not their codes"),
             (pd.DataFrame({"a": [1]}), Levels({0: ("1",)}), "column 'a' .*got 'numbers'"),
-            (pd.DataFrame({"a": ["x"]}), NO_LEVELS, "column 'a' of the data frame does not hold"),
+            (
+                pd.DataFrame({"a": ["x"]}),
+                NO_LEVELS,
+                "column 'a' of the data frame has another type",
+            ),
             (pd.DataFrame({"a": pd.Categorical([1])}), Levels({0: ("1",)}), "got 'numbers'"),
         ],
     )

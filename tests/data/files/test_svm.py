@@ -80,7 +80,7 @@ def test_validation_data_of_another_width(tmp_path: Path) -> None:
     with pytest.warns(UserWarning, match="columns up to 39, .* only up to 19"):
         valid = data.create_valid(paths[2]).construct()
     assert valid.num_feature() == 20
-    with pytest.warns(UserWarning, match="left out"):
+    with pytest.warns(UserWarning, match="columns beyond are ignored"):
         np.testing.assert_array_equal(model.predict(paths[2]), model.predict(matrix))
     shap = model.predict(paths[0], pred_contrib=True)
     assert sparse.issparse(shap)

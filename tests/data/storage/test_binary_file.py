@@ -427,7 +427,7 @@ def test_numbers_of_rows_that_are_none(saved: Path, n_rows: Any) -> None:
     """They are refused before there is room for them."""
     arrays, facts = files.from_bytes(saved.read_bytes())
     saved.write_bytes(files.to_bytes(arrays, {**facts, "n_rows": n_rows}))
-    with pytest.raises(DataError, match="number of rows is none between"):
+    with pytest.raises(DataError, match="number of rows must be between"):
         Dataset(saved).construct()
 
 

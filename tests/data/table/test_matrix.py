@@ -130,7 +130,7 @@ class TestFrames:
         frame = self.pandas.DataFrame({"fine": [1, 2], "bad one": bad})
         if dtype == "complex128":
             frame["bad one"] = [1j, 2j]
-        with pytest.raises(DataError, match=r"column 'bad one'.*not numeric.*Take the column"):
+        with pytest.raises(DataError, match=r"column 'bad one'.*not numeric.*Split the column"):
             as_table(frame)
 
     def test_a_frame_without_columns(self) -> None:

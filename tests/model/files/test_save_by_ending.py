@@ -51,7 +51,7 @@ def test_formats_that_are_only_read(model: gs.Booster, tmp_path: Path) -> None:
 def test_names_of_classes_are_not_lost_in_silence(model: gs.Booster, tmp_path: Path) -> None:
     named = model[:]
     named.set_class_names(["no", "yes"])
-    with pytest.warns(UserWarning, match=r"'lightgbm', which does not store class names"):
+    with pytest.warns(UserWarning, match=r"'lightgbm', which does not keep the names of classes"):
         named.save_model(tmp_path / "model.txt")
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -62,6 +62,6 @@ def test_names_of_classes_are_not_lost_in_silence(model: gs.Booster, tmp_path: P
 def test_a_format_that_cannot_hold_the_model(tmp_path: Path) -> None:
     data = gs.Dataset(X, X[:, 0])
     model = gs.train({"linear_tree": True, "verbose": -1}, data, 2)
-    with pytest.raises(gs.NotSupportedError, match=r"'model\.ubj' asks for .* end with \.gsm keep"):
+    with pytest.raises(gs.NotSupportedError, match=r"'model\.ubj' asks for .* end with \.gsm can"):
         model.save_model(tmp_path / "model.ubj")
     assert not list(tmp_path.iterdir())
