@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Literal, TypeVar, overload
 import numpy as np
 import numpy.typing as npt
 
-from gossamer.arguments import check_flags
+from gossamer.arguments import check_flag, check_flags
 from gossamer.cuda.arrays import DeviceArray, find_device_array, to_host
 from gossamer.data import Table
 from gossamer.data.categories.levels import Levels
@@ -33,7 +33,7 @@ from gossamer.model.inspection.importance import feature_importance
 from gossamer.model.inspection.shap_values import shap_values
 from gossamer.model.inspection.split_values import split_value_histogram
 from gossamer.model.model import Model
-from gossamer.model.prediction.arguments import n_rounds_of, predict_options
+from gossamer.model.prediction.arguments import check_kinds, n_rounds_of, predict_options
 from gossamer.model.prediction.on_device import refusal, upload_like
 from gossamer.model.prediction.one_row import OneRow, is_one_row, says_nothing_of_one_row
 from gossamer.model.prediction.predict import PredictOptions, as_number, predict
@@ -290,7 +290,6 @@ class TrainedModel(OutOfFold):
         **kwargs: Any,
     ) -> Any: ...
 
-    @check_flags
     def predict(
         self,
         data: Any,
@@ -330,16 +329,18 @@ class TrainedModel(OutOfFold):
             a sparse table a compressed-row matrix (compressed columns of such a table), or a list
             with one for each class.
         """
+        if not (raw_score is pred_leaf is pred_contrib is data_has_header is False):
+            check_kinds(raw_score, pred_leaf, pred_contrib, data_has_header)
         n_rounds = n_rounds_of(self, num_iteration)
         model = self.model
         if not (pred_leaf or pred_contrib) and says_nothing_of_one_row(kwargs) and is_one_row(data):
             wanted = (start_iteration, n_rounds, raw_score, self.resolved_params)
-            found = self._one_row.predict(model, wanted, data)
-            if found is not None:
+            if (found := self._one_row.predict(model, wanted, data)) is not None:
                 return found
         options = predict_options(
             self, start_iteration, num_iteration, kwargs, raw_score, pred_leaf
         )
+        check_flag("validate_features", validate_features)
         options = replace(options, validate_features=validate_features)
         array = find_device_array(data)
         source = find_chunks_of(model, data, data_has_header or None) if array is None else None

@@ -5,10 +5,27 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from gossamer.arguments import check_flags
 from gossamer.model.prediction.predict import PredictOptions, as_number
 
 if TYPE_CHECKING:
     from gossamer.model.trained_model import TrainedModel
+
+
+@check_flags
+def check_kinds(
+    raw_score: bool, pred_leaf: bool, pred_contrib: bool, data_has_header: bool
+) -> None:
+    """Refuse arguments of `predict` that are neither true nor false.
+
+    `predict` calls this only where one of them is not False: predictions of one row must not wait.
+
+    Raises:
+        ParameterTypeError: If one of them is something like an array.
+
+    Example:
+        >>> check_kinds(True, False, False, False)
+    """
 
 
 def n_rounds_of(booster: TrainedModel, num_iteration: int | None) -> int:
