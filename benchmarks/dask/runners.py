@@ -36,12 +36,20 @@ Found = dict[str, Any]
 PARTS_PER_WORKER = 4
 N_COLUMNS = 28  # as Higgs has them
 WARM_ROWS = 2_000  # of each partition
+MADE_AT_ONCE = 10_000  # rows
 
 
 def make_rows(n_rows: int, seed: int) -> np.ndarray:
-    """Return rows in the shape of Higgs, float32, with the target behind the columns."""
-    split = higgs_like(n_rows, seed)
-    return np.column_stack([split.x_train, split.y_train]).astype(np.float32)
+    """Return rows in the shape of Higgs, float32, with the target behind the columns.
+
+    They are made few at a time: what a worker's memory grows by is then due to the training.
+    """
+    rows = np.empty((n_rows, N_COLUMNS + 1), np.float32)
+    for i, begin in enumerate(range(0, n_rows, MADE_AT_ONCE)):
+        own = rows[begin : begin + MADE_AT_ONCE]
+        split = higgs_like(len(own), seed * 10_000 + i)
+        own[:, :-1], own[:, -1] = split.x_train, split.y_train
+    return rows
 
 
 def peak_bytes() -> int:

@@ -114,9 +114,13 @@ def to_shard(
     feature_name: Sequence[str] | Literal["auto"],
     categorical_feature: Sequence[str | int] | str | None,
 ) -> ShardData:
-    """Return parts as the rows of one worker; their tables are taken out, to be freed early."""
+    """Return parts as the rows of one worker.
+
+    The tables are taken out, to be freed early, and so are labels and the like: they may be columns
+    of the same memory.
+    """
     fields = {
-        name: np.concatenate([part[name] for part in parts])
+        name: np.concatenate([part.pop(name) for part in parts])
         for name in ROW_FIELDS
         if parts and name in parts[0]
     }

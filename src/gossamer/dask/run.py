@@ -18,7 +18,8 @@ from gossamer.errors import GossamerError, message, shorten
 from gossamer.logger import warn
 
 _PAUSE: Final = 0.5  # seconds between two looks at the cluster
-_SECOND_LOOK: Final = 5.0  # seconds at most until a silent or blamed worker is looked at again
+_SECOND_LOOK: Final = 5.0  # seconds at most until a silent worker is looked at again
+_STOP: Final = 5.0  # seconds at most until all workers know that a training has ended
 _GONE: Final = "it left the cluster, or does not answer"
 _PAUSED: Final = "it is paused, perhaps for want of memory, and begins no task"
 
@@ -55,16 +56,15 @@ def run_job(
         GossamerError: What the job raised.
     """
     client = default_client() if client is None else client
-    lost: set[str] = set()
     last: WorkerError | None = None
     rounds: bytes | None = None
     for n_restarts in range(max_restarts + 1):
-        addresses = _usable_workers(client, lost, time_out, last)[: max(len(parts), 1)]
+        addresses = _usable_workers(client, time_out, last)[: max(len(parts), 1)]
         key = f"gossamer-{uuid.uuid4().hex}"
         try:
             return _try_job(client, job, key, addresses, parts, valid, time_out, rounds)
         except _Lost as loss:
-            lost, last = lost | loss.workers, loss.error
+            last = loss.error
             rounds = loss.rounds or rounds
             _remove_workers(client, loss.workers)
             _stop(client, key, addresses)
@@ -78,9 +78,7 @@ def run_job(
     raise AssertionError("unreachable")
 
 
-def _usable_workers(
-    client: Client, lost: set[str], time_out: float, last: WorkerError | None
-) -> list[str]:
+def _usable_workers(client: Client, time_out: float, last: WorkerError | None) -> list[str]:
     """Return the addresses of all workers that begin tasks; waits for one if there is none.
 
     Raises:
@@ -89,7 +87,7 @@ def _usable_workers(
     """
     deadline = time.monotonic() + time_out
     while True:
-        present = sorted(set(client.nthreads()) - lost)
+        present = sorted(client.nthreads())
         paused = _paused_workers(client, dict.fromkeys(present))
         found = [address for address in present if address not in paused]
         if found:
@@ -143,6 +141,7 @@ def _try_job(
             rounds,
             workers=[address],
             pure=False,
+            priority=1,  # the others wait for it: before tasks that only load data
         )
         for rank, address in enumerate(addresses)
     }
@@ -167,7 +166,7 @@ def _wait_for(
     lost: set[str] = set()
     outcomes: dict[str, Outcome] = {}
     deadline: float | None = None
-    patience, grace = time_out / 2, min(time_out / 4, _SECOND_LOOK)
+    patience = time_out / 2
     paused_since: dict[str, float] = {}
     blamed_since: dict[str, float] = {}
     reasons: dict[str, str] = {}
@@ -191,9 +190,10 @@ def _wait_for(
         paused_since = {address: paused_since.get(address, now) for address in paused}
         idle = {address for address, since in paused_since.items() if now - since > time_out}
         reasons |= dict.fromkeys(idle, _PAUSED)
-        # A worker whose connections are gone may be well: its own outcome then follows.
+        # A worker whose connections are gone may be well: its own outcome then follows, perhaps
+        # not before it has computed for a while.
         blamed_since = {a: blamed_since.get(a, now) for a in _blamed(outcomes)}
-        blamed = {a for a, since in blamed_since.items() if now - since > grace}
+        blamed = {a for a, since in blamed_since.items() if now - since > time_out}
         accused = {*silent_workers(client, sorted(tasks), time_out), *idle, *blamed}
         lost |= {name for name in accused if name in tasks and name not in outcomes}
         if lost and stop_early:
@@ -255,7 +255,8 @@ def _result(addresses: Sequence[str], outcomes: dict[str, Outcome], lost: set[st
     """Return the value of the first worker, or raise what went wrong."""
     own = outcomes.get(addresses[0])
     errors = {a: o.error for a, o in outcomes.items() if o.error is not None}
-    if own is not None and own.error is None and not errors:
+    # A model that is finished is right, whoever was lost meanwhile.
+    if own is not None and own.error is None and not any(map(_is_own_fault, errors.values())):
         return own.value
     for address, error in errors.items():
         if not isinstance(error, WorkerError):
@@ -264,12 +265,17 @@ def _result(addresses: Sequence[str], outcomes: dict[str, Outcome], lost: set[st
             text = f"worker {address} failed: {type(error).__name__}: {shorten(error, 2000)}"
             raise WorkerError(text, address) from error
     for error in errors.values():
-        if isinstance(error, WorkerError) and not error.is_lost:
+        if _is_own_fault(error):
             raise error
     rounds = next((o.rounds for o in outcomes.values() if o.rounds is not None), None)
     found = next((e for e in errors.values() if isinstance(e, WorkerError)), None)
     # Workers that have returned something are there: only connections between them were lost.
     raise _Lost(found or _lost_error(sorted(lost)[0]), lost - outcomes.keys(), rounds)
+
+
+def _is_own_fault(error: BaseException) -> bool:
+    """Whether a worker failed by itself, rather than for want of another one."""
+    return not (isinstance(error, WorkerError) and error.is_lost)
 
 
 def _lost_error(address: str, why: str = _GONE) -> WorkerError:
@@ -290,7 +296,18 @@ def _remove_workers(client: Client, addresses: set[str]) -> None:
 
 
 def _stop(client: Client, key: str, addresses: Sequence[str]) -> None:
-    """End the work that is still under way, as far as the workers can be reached."""
-    present = sorted(set(addresses) & set(client.nthreads()))
-    if present:
-        client.run(stop_training, key, workers=present, wait=False)
+    """End the work that is still under way, as far as the workers can be reached.
+
+    Workers that cannot be reached find out by themselves: the scheduler releases their tasks.
+    """
+    with suppress(DaskTimeoutError, OSError):
+        present = sorted(set(client.nthreads()) & set(addresses))
+        if present:
+            client.run(
+                stop_training,
+                key,
+                workers=present,
+                wait=False,
+                on_error="ignore",
+                callback_timeout=_STOP,
+            )

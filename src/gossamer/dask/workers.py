@@ -1,8 +1,9 @@
 """The workers of a Dask cluster as a `Group`: messages go over connections between the workers.
 
-A worker that gets its parts of a training gets one more operation, too: another worker of the
-training connects with it. It is the worker's own listener that accepts the connection. Nothing
-else listens, and the cluster's addresses and TLS are used as they are.
+A worker that gets its parts of a training gets two more operations, too: another worker of the
+training connects with it, or asks whether it has begun. It is the worker's own listener that
+accepts the connection. Nothing else listens, and the cluster's addresses and TLS are used as they
+are.
 """
 
 from __future__ import annotations
@@ -24,11 +25,11 @@ from distributed.comm.tcp import TCP
 from distributed.protocol import to_serialize
 
 from gossamer.distributed import Group, SavedRounds, WorkerError
-from gossamer.distributed.sockets import SocketGroup
-from gossamer.errors import GossamerError, shorten
+from gossamer.errors import GossamerError, message, shorten
 from gossamer.threads import default_threads
 
-_OPERATION: Final = "gossamer_connect"
+_CONNECT: Final = "gossamer_connect"
+_HAS_BEGUN: Final = "gossamer_has_begun"
 _ACCEPTED: Final = b"a"  # the first byte on a connection; the one who connects waits for it
 _CHUNK: Final = 1 << 20  # bytes that pass a bridge at once
 _LOOK: Final = 5.0  # seconds between two looks at whether parts are still wanted
@@ -85,7 +86,7 @@ _arrivals: dict[Place, queue.SimpleQueue[Arrival]] = {}
 groups: dict[Place, DaskGroup] = {}  # trainings that are under way
 
 
-class DaskGroup(SocketGroup):
+class DaskGroup(Group):
     """The workers of a cluster that train one model.
 
     Args:
@@ -115,15 +116,15 @@ class DaskGroup(SocketGroup):
             call = _call(self._worker, self.names[peer], self._place, peer, self.time_out)
             future = asyncio.run_coroutine_threadsafe(call, self._worker.loop.asyncio_loop)
             future.add_done_callback(partial(_note_call, arrivals, peer))
-        while self.n_peers < self.size - 1:
+        while len(self._streams) < self.size - 1:
             try:
-                arrival = arrivals.get(timeout=max(deadline - time.monotonic(), 0.0))
+                arrival = arrivals.get(timeout=self._pause)
             except queue.Empty:
-                missing = next(
-                    r for r in range(self.size) if r not in {self.rank, *self.connections}
-                )
-                text = f"it did not connect within {self.time_out:g} seconds"
-                raise self._lost(missing, text) from None
+                self._check()
+                if time.monotonic() > deadline:
+                    self._ask_missing()
+                    deadline = time.monotonic() + self.time_out
+                continue
             if arrival is None:
                 raise GossamerError.because("the training was given up")
             peer, connection = arrival
@@ -131,10 +132,29 @@ class DaskGroup(SocketGroup):
                 raise self._lost(peer, f"it cannot be reached ({shorten(connection)})")
             self.add_peer(peer, connection)
 
+    def _ask_missing(self) -> None:
+        """Stop waiting for a worker that has begun and does not connect, or does not answer.
+
+        A worker that is busy with a task of someone else's begins later.
+
+        Raises:
+            WorkerError: If there is such a worker.
+        """
+        missing = next(r for r in range(self.size) if r not in {self.rank, *self._streams})
+        why = f"it did not connect within {self.time_out:g} seconds"
+        call = _ask(self._worker, self.names[missing], (self._place[0], missing), self.time_out)
+        future = asyncio.run_coroutine_threadsafe(call, self._worker.loop.asyncio_loop)
+        try:
+            has_begun = future.result(2 * self.time_out)
+        except Exception as error:  # whatever the other worker or its connection raises
+            raise self._lost(missing, f"{why} ({shorten(error)})") from None
+        if has_begun:
+            raise self._lost(missing, why)
+
     def give_up(self) -> None:
-        """End all waiting for messages."""
-        for inbox in list(self._inboxes.values()):
-            inbox.put(None)
+        """End all waiting for other workers."""
+        for stream in list(self._streams.values()):
+            stream.cut()
 
     def _check(self) -> None:
         """Stop, too, once the scheduler has released the task, or the worker has left.
@@ -149,8 +169,9 @@ class DaskGroup(SocketGroup):
         if task is None or task.state == "cancelled":
             raise GossamerError.because("training was stopped: its client has gone")
 
-    def _disconnect(self) -> None:
-        super()._disconnect()
+    def close(self) -> None:
+        """Close the connections, and forget the training."""
+        super().close()
         groups.pop(self._place, None)
         _forget(self._place)
 
@@ -171,9 +192,9 @@ async def _call(
         address, timeout=seconds, deserialize=worker.deserialize, **worker.rpc.connection_args
     )
     await comm.write(
-        {"op": _OPERATION, "reply": False, "key": key, "sender": sender, "receiver": receiver}
+        {"op": _CONNECT, "reply": False, "key": key, "sender": sender, "receiver": receiver}
     )
-    own = _take_socket(comm)
+    own = await _take_socket(comm)
     if own is None:
         own, end = socket.socketpair()
         worker.loop.add_callback(_bridge, comm, end)
@@ -194,7 +215,7 @@ async def _accept(comm: Comm, key: str, sender: int, receiver: int) -> None:
     if arrivals is None:
         comm.abort()
         return
-    own = _take_socket(comm)
+    own = await _take_socket(comm)
     if own is not None:
         own.send(_ACCEPTED)
         arrivals.put((sender, own))
@@ -205,14 +226,35 @@ async def _accept(comm: Comm, key: str, sender: int, receiver: int) -> None:
     await _bridge(comm, end)
 
 
-def _take_socket(comm: Comm) -> socket.socket | None:
+async def _ask(worker: Worker, address: str, place: Place, seconds: float) -> bool:
+    """Return whether another worker has begun its share of a training.
+
+    Raises:
+        OSError: If the worker cannot be reached.
+        TimeoutError: If it does not answer.
+    """
+    key, receiver = place
+    call = getattr(worker.rpc(address), _HAS_BEGUN)(key=key, receiver=receiver)
+    return bool(await asyncio.wait_for(call, seconds))
+
+
+def _has_begun(key: str, receiver: int) -> bool:
+    """Handle the operation by which another worker asks whether this one has begun its share."""
+    return (key, receiver) not in _held
+
+
+async def _take_socket(comm: Comm) -> socket.socket | None:
     """Take over the socket of a plain TCP connection; None: it is something else.
 
     Messages then need not pass the event loop of the worker, which costs milliseconds each. The one
     who connects sends nothing before the other side has the socket, so that no byte is lost.
     """
-    if type(comm) is not TCP or comm.stream is None or comm.stream.writing():
+    if type(comm) is not TCP:  # both sides see the same kind of connection
         return None
+    while comm.stream is not None and comm.stream.writing():
+        await asyncio.sleep(0.001)
+    if comm.stream is None:
+        raise ConnectionError("closed by the other side")
     own: socket.socket = comm.stream.socket.dup()
     comm.abort()  # closes Dask's socket, not its copy
     return own
@@ -272,7 +314,7 @@ def hold_parts(key: str, rank: int, rows: list[Part], valid: list[list[Part]]) -
     Dask can then forget its own references to them, so that they are freed once they are binned.
     """
     worker = get_worker()
-    worker.handlers[_OPERATION] = _accept
+    worker.handlers[_CONNECT], worker.handlers[_HAS_BEGUN] = _accept, _has_begun
     _arrivals[key, rank] = queue.SimpleQueue()
     _held[key, rank] = (rows, valid)
     worker.loop.add_callback(_watch, worker, worker.get_current_task(), (key, rank))
@@ -301,7 +343,11 @@ def work_on_parts(
     """
     worker = get_worker()
     secede()
-    rows, valid = _held.pop((key, rank))
+    try:
+        rows, valid = _held.pop((key, rank))
+    except KeyError:
+        text = message(f"worker {worker.address} is lost: it was started again, without its rows")
+        return Outcome(error=WorkerError(text, worker.address, is_lost=True))
     saved = SavedRounds(rounds)
     group = DaskGroup(worker, key, rank, addresses, time_out)
     group.start()

@@ -7,7 +7,7 @@ the bins are found from what all workers have, and are those that one machine wo
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -25,12 +25,15 @@ from gossamer.data.storage.binned import BinnedTable, plan_storage
 from gossamer.data.table.columns import LevelColumn, LevelKind
 from gossamer.data.table.matrix import Table, Values
 from gossamer.data.table.names import match_names
-from gossamer.data.table.sparse import read_sparse, to_scipy
+from gossamer.data.table.sparse import is_sparse, read_sparse, to_scipy
 from gossamer.distributed.group import Group
 from gossamer.distributed.messages import gather_facts, values_from_bytes, values_to_bytes
 from gossamer.distributed.table import Shard, ShardedTable
 from gossamer.errors import DataError
 from gossamer.params import Params
+
+# Values of sampled rows that are in memory at a time.
+_SAMPLE_VALUES: Final = 2**19
 
 
 class ChunkedShards(NamedChunkedTable):
@@ -98,20 +101,34 @@ class ChunkedShards(NamedChunkedTable):
 
     def take(self, rows: npt.NDArray[np.int64]) -> Values:
         """Read some rows of all workers, which increase."""
-        own = self._take_own(rows)
-        stack = RowStack(len(rows), self.n_columns)
-        for part in self._group.gather(values_to_bytes(own)):
+        return self._take(rows, 0, self.n_columns)
+
+    def take_by_columns(self, rows: npt.NDArray[np.int64]) -> Iterator[tuple[int, Values]]:
+        """Read some rows of all workers, a few columns at a time."""
+        step = max(_SAMPLE_VALUES // max(len(rows), 1), 1)
+        if any(gather_facts(self._group, any(map(is_sparse, self._chunks)))):
+            step = self.n_columns
+        for first in range(0, self.n_columns, step):
+            yield first, self._take(rows, first, min(first + step, self.n_columns))
+
+    def _take(self, rows: npt.NDArray[np.int64], first: int, last: int) -> Values:
+        own = self._take_own(rows, first, last)
+        stack = RowStack(len(rows), last - first)
+        for part in self._group.exchange([values_to_bytes(own)] * self._group.size):
             values = values_from_bytes(part)
             if values is not None:
                 stack.add(values)
         return stack.finish()
 
-    def _take_own(self, rows: npt.NDArray[np.int64]) -> Values | None:
+    def _take_own(
+        self, rows: npt.NDArray[np.int64], first: int = 0, last: int | None = None
+    ) -> Values | None:
         """Read the rows among these that this worker has; None: it has none of them."""
-        first, last = np.searchsorted(rows, [self._begin, self._begin + self._n_own])
-        if self._own is None or first == last:
+        begin, end = np.searchsorted(rows, [self._begin, self._begin + self._n_own])
+        if self._own is None or begin == end:
             return None
-        return self._own.take(rows[first:last] - self._begin)
+        last = self.n_columns if last is None else last
+        return self._own.take_columns(rows[begin:end] - self._begin, first, last)
 
     @property
     def _n_own(self) -> int:
@@ -196,7 +213,7 @@ class ChunkedShards(NamedChunkedTable):
             if rank == group.rank:
                 yield from self._read_own(release=release)
             elif part:
-                values = values_from_bytes(bytes(part))
+                values = values_from_bytes(part)
                 assert values is not None
                 yield values
 

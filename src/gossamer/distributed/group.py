@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 import itertools
-import queue
+import socket
 import threading
 import time
-from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Any, Final, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
+from gossamer.distributed.stream import Content, Stream, wait
 from gossamer.distributed.traffic import Traffic
 from gossamer.errors import GossamerError, message, shorten
 
 # What a message is: an array or the like, why its sender failed, or a sign of life.
 _DATA, _ERROR, _ALIVE = b"d", b"e", b"a"
-Content = bytes | memoryview
-Message = tuple[bytes, Content]  # kind, content
 # Heartbeats within `time_out`: a worker that computes for long is not taken for a lost one.
 _BEATS: Final = 4
 # Arrays up to this size are sent whole to every worker: one exchange instead of two.
@@ -48,8 +46,11 @@ def _make_error(text: str, worker: str, is_lost: bool) -> WorkerError:
     return WorkerError(text, worker, is_lost=is_lost)
 
 
-class Group(ABC):
+class Group:
     """Some workers, each of which makes the same calls in the same order.
+
+    A worker waits for others in `exchange` alone, and reads and writes on all of its connections
+    meanwhile. A second thread sends signs of life.
 
     Attributes:
         rank: Which of the workers this is, from 0.
@@ -61,6 +62,7 @@ class Group(ABC):
     def __init__(self, rank: int, names: Sequence[str], time_out: float = 60.0) -> None:
         self.rank, self.names, self.time_out = rank, list(names), time_out
         self.traffic = Traffic()
+        self._streams: dict[int, Stream] = {}
         self._is_closed = threading.Event()
         self._failure: WorkerError | None = None
         self._beat: threading.Thread | None = None
@@ -75,28 +77,19 @@ class Group(ABC):
         """Whether a worker was lost, or raised an exception."""
         return self._failure is not None
 
-    # ---- to be implemented ----
+    @property
+    def _pause(self) -> float:
+        """Seconds between two signs of life."""
+        return self.time_out / _BEATS
 
-    @abstractmethod
-    def _send(self, rank: int, kind: bytes, content: Content) -> None:
-        """Send a message without waiting for the receiver; messages arrive in order.
+    @property
+    def connections(self) -> dict[int, socket.socket]:
+        """The sockets of the other workers, by rank."""
+        return {rank: stream.connection for rank, stream in list(self._streams.items())}
 
-        Raises:
-            OSError: If the connection is known to be gone.
-        """
-
-    @abstractmethod
-    def _receive(self, rank: int, seconds: float) -> Message:
-        """Wait for the next message of a worker.
-
-        Raises:
-            TimeoutError: If none came within so many seconds.
-            OSError: If the connection is gone.
-        """
-
-    @abstractmethod
-    def _disconnect(self) -> None:
-        """Close the connections."""
+    def add_peer(self, rank: int, connection: socket.socket) -> None:
+        """Use a socket for the messages of another worker."""
+        self._streams[rank] = Stream(connection, self.time_out)
 
     # ---- calls that all workers make ----
 
@@ -115,14 +108,50 @@ class Group(ABC):
         """
         self._check()
         self.traffic.n_collectives += 1
+        received = list(parts)
+        wanted: dict[Stream, int] = {}  # who has not sent its part yet
         for step in range(1, self.size):  # each begins with its neighbour: none gets all at once
             rank = (self.rank + step) % self.size
             self.traffic.n_messages += 1
             self.traffic.n_bytes += len(parts[rank])
-            self._try_send(rank, parts[rank])
-        return [
-            parts[rank] if rank == self.rank else self._wait_for(rank) for rank in range(self.size)
-        ]
+            stream = self._streams[rank]
+            wanted[stream] = rank
+            stream.put(_DATA, parts[rank])
+            stream.flush()
+            stream.last_life = time.monotonic()
+        ranks = dict(wanted)
+        next_look = time.monotonic() + self._pause
+        while True:
+            # What is sent must arrive, too: nothing is sent while this worker computes.
+            full = [stream for stream in ranks if not stream.is_flushed]
+            if not wanted and not full:
+                return received
+            for stream in wait(wanted, full, self._pause):
+                stream.flush()
+                if stream in wanted and (content := self._receive(stream, ranks[stream])):
+                    received[wanted.pop(stream)] = content[0]
+            if (now := time.monotonic()) > next_look:
+                next_look = now + self._pause
+                self._check()
+                for stream in (*wanted, *full):
+                    if now - stream.last_life > self.time_out:
+                        why = f"no sign of life for {self.time_out:g} seconds"
+                        raise self._lost(ranks[stream], why)
+
+    def _receive(self, stream: Stream, rank: int) -> tuple[Content] | None:
+        """Return the part that a worker has sent, once it is there."""
+        while True:
+            try:
+                message = stream.receive()
+            except OSError as error:
+                raise self._lost(rank, f"the connection is gone ({shorten(error)})") from None
+            if message is None:
+                return None
+            kind, content = message
+            if kind == _ERROR:
+                raise self._read_error(content)
+            if kind == _DATA:
+                return (content,)
 
     def gather(self, own: bytes) -> list[bytes]:
         """Send the same to all workers; returns what each of them sent, in their order."""
@@ -131,8 +160,8 @@ class Group(ABC):
     def gather_array(self, own: npt.NDArray[Number]) -> list[npt.NDArray[Number]]:
         """Return the arrays of all workers; they have one type, and one dimension each."""
         own = np.ascontiguousarray(own)
-        parts = self.gather(own.tobytes())
-        return [np.frombuffer(part, dtype=own.dtype) for part in parts]
+        content = own.view(np.uint8).data
+        return [np.frombuffer(p, dtype=own.dtype) for p in self.exchange([content] * self.size)]
 
     def add(self, array: npt.NDArray[Any]) -> None:
         """Make every number of an array of integers the sum over all workers.
@@ -154,7 +183,7 @@ class Group(ABC):
         ends = np.linspace(0, len(array), self.size + 1).astype(np.int64)
         pieces = [array[a:b] for a, b in itertools.pairwise(ends)]
         total = pieces[self.rank].copy()
-        for rank, part in enumerate(self.exchange([piece.tobytes() for piece in pieces])):
+        for rank, part in enumerate(self.exchange([piece.view(np.uint8).data for piece in pieces])):
             if rank != self.rank:
                 total += np.frombuffer(part, dtype=array.dtype)
         for piece, summed in zip(pieces, self.gather_array(total), strict=True):
@@ -175,12 +204,9 @@ class Group(ABC):
             text = f"worker {worker} failed: {type(error).__name__}: {shorten(error, 2000)}"
         self._failure = self._failure or WorkerError(text, worker, is_lost=is_lost)
         content = b"\0".join([b"%d" % is_lost, worker.encode(), text.encode()])
-        for rank in range(self.size):
-            if rank != self.rank:
-                try:
-                    self._send(rank, _ERROR, content)
-                except OSError:
-                    continue
+        for stream in list(self._streams.values()):
+            stream.put(_ERROR, content)
+            stream.flush()
 
     def __enter__(self) -> Group:
         return self
@@ -193,44 +219,23 @@ class Group(ABC):
 
     def close(self) -> None:
         """Close the connections; nothing can be sent any more."""
+        if self._is_closed.is_set():
+            return
         self._is_closed.set()
-        self._disconnect()
+        if self._streams:
+            # Others may still have to read why this worker failed.
+            threading.Thread(target=self._close_streams, name="gossamer-close", daemon=True).start()
+
+    def _close_streams(self) -> None:
+        deadline = time.monotonic() + self.time_out
+        for stream in self._streams.values():
+            stream.end()
+        for stream in self._streams.values():
+            stream.close(deadline)
 
     def _check(self) -> None:
         if self._failure is not None:
             raise self._failure
-
-    def _try_send(self, rank: int, content: Content) -> None:
-        try:
-            self._send(rank, _DATA, content)
-        except OSError as error:
-            self._look_for_error(rank)
-            raise self._lost(rank, f"the connection is gone ({shorten(error)})") from None
-
-    def _look_for_error(self, rank: int) -> None:
-        """A worker that failed says why before its connection closes."""
-        deadline = time.monotonic() + min(1.0, self.time_out)
-        while (left := deadline - time.monotonic()) > 0:
-            try:
-                kind, content = self._receive(rank, left)
-            except (OSError, TimeoutError):
-                return
-            if kind == _ERROR:
-                raise self._read_error(content)
-
-    def _wait_for(self, rank: int) -> Content:
-        while True:
-            try:
-                kind, content = self._receive(rank, self.time_out)
-            except TimeoutError:
-                text = f"no sign of life for {self.time_out:g} seconds"
-                raise self._lost(rank, text) from None
-            except OSError as error:
-                raise self._lost(rank, f"the connection is gone ({shorten(error)})") from None
-            if kind == _ERROR:
-                raise self._read_error(content)
-            if kind == _DATA:
-                return content
 
     def _read_error(self, content: Content) -> WorkerError:
         is_lost, worker, text = bytes(content).split(b"\0", 2)
@@ -250,37 +255,6 @@ class Group(ABC):
         return self._failure
 
     def _send_beats(self) -> None:
-        while not self._is_closed.wait(self.time_out / _BEATS):
-            for rank in range(self.size):
-                if rank != self.rank:
-                    try:
-                        self._send(rank, _ALIVE, b"")
-                    except OSError:  # found out by whoever waits for the worker
-                        continue
-
-
-class Inbox:
-    """Messages of one worker that have arrived, in order; None: the connection is gone."""
-
-    def __init__(self) -> None:
-        self._messages: queue.SimpleQueue[Message | None] = queue.SimpleQueue()
-
-    def put(self, content: Message | None) -> None:
-        """Add a message."""
-        self._messages.put(content)
-
-    def get(self, seconds: float) -> Message:
-        """Wait for the next message.
-
-        Raises:
-            TimeoutError: If none came within so many seconds.
-            ConnectionError: If the connection is gone.
-        """
-        try:
-            content = self._messages.get(timeout=seconds)
-        except queue.Empty:
-            raise TimeoutError from None
-        if content is None:
-            self._messages.put(None)  # it stays gone
-            raise ConnectionError("closed by the other side")
-        return content
+        while not self._is_closed.wait(self._pause):
+            for stream in list(self._streams.values()):
+                stream.beat(_ALIVE)

@@ -11,6 +11,7 @@ from gossamer import _native, files
 from gossamer.data.table.matrix import Values
 from gossamer.data.table.sparse import read_sparse, to_scipy
 from gossamer.distributed.group import Group
+from gossamer.distributed.stream import Content
 
 
 def values_to_bytes(values: Values | None) -> bytes:
@@ -30,11 +31,11 @@ def values_to_bytes(values: Values | None) -> bytes:
     return files.to_bytes({"dense": values}, {})
 
 
-def values_from_bytes(content: bytes) -> Values | None:
+def values_from_bytes(content: Content) -> Values | None:
     """Return the rows that `values_to_bytes` was given."""
     if not content:
         return None
-    arrays, facts = files.from_bytes(content)
+    arrays, facts = files.from_bytes(bytes(content))
     if "dense" in arrays:
         return arrays["dense"]
     from scipy.sparse import csr_array  # only those who have sparse rows wait for the import

@@ -18,7 +18,8 @@ import numpy.typing as npt
 from gossamer import _native
 from gossamer.data.storage.binned import BinnedTable, RowWindow
 from gossamer.data.table.matrix import Values
-from gossamer.distributed.group import Content, Group
+from gossamer.distributed.group import Group
+from gossamer.distributed.stream import Content
 from gossamer.errors import GossamerError
 
 # Shards begin at multiples of this many rows: the native core adds floats up in blocks of it.

@@ -12,24 +12,33 @@ import socket
 import threading
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from multiprocessing import AuthenticationError
-from multiprocessing.connection import Client, Connection, Listener
-from typing import Final
+from multiprocessing.connection import (
+    Client,
+    Connection,
+    Listener,
+    answer_challenge,
+    deliver_challenge,
+)
+from typing import Any, Final
 
-from gossamer.distributed.sockets import SocketGroup
+from gossamer.distributed.group import Group
 from gossamer.errors import GossamerError, ParameterError, shorten
 
 _PAUSE: Final = 0.05  # seconds between two tries to connect
 _SHORTEST_TOKEN: Final = 16
 
+Address = tuple[str, int]
+# A worker, and the connection with it or why there will be none.
+Arrival = tuple[int, Connection | GossamerError]
 
-class TcpGroup(SocketGroup):
+
+class TcpGroup(Group):
     """One of several processes; see `connect`."""
 
 
-def connect(
-    machines: Sequence[tuple[str, int]], rank: int, token: str, time_out: float = 60.0
-) -> TcpGroup:
+def connect(machines: Sequence[Address], rank: int, token: str, time_out: float = 60.0) -> TcpGroup:
     """Connect this process with all others of a group.
 
     Args:
@@ -46,44 +55,34 @@ def connect(
     _check(machines, rank, token)
     names = [f"{host}:{port}" for host, port in machines]
     deadline = time.monotonic() + time_out
-    peers: dict[int, Connection] = {}
-    listener = Listener(machines[rank], backlog=len(machines), authkey=token.encode())
-    accepted: queue.SimpleQueue[tuple[int, Connection]] = queue.SimpleQueue()
-    is_done = threading.Event()
-    thread = threading.Thread(target=_accept, args=(listener, accepted, is_done), daemon=True)
-    thread.start()
+    meeting = _Meeting(machines[rank], len(machines), token)
+    group = TcpGroup(rank, names, time_out)
     try:
         for peer in range(rank):
-            connection = _call(machines[peer], token, deadline, names[peer])
-            connection.send_bytes(b"%d" % rank)
-            peers[peer] = connection
-        while len(peers) < len(machines) - 1:
+            _start(meeting.call, peer, machines[peer], names[peer], rank, deadline)
+        while len(group.connections) < group.size - 1:
             try:
-                peer, connection = accepted.get(timeout=max(deadline - time.monotonic(), 0.0))
+                peer, arrived = meeting.arrivals.get(timeout=max(deadline - time.monotonic(), 0.0))
             except queue.Empty:
-                missing = [names[r] for r in range(len(names)) if r not in {rank, *peers}]
-                raise _absent(", ".join(missing), time_out) from None
-            if rank < peer < len(machines) and peer not in peers:
-                peers[peer] = connection
-            else:
-                connection.close()
+                found = {rank, *group.connections}
+                missing = ", ".join(name for r, name in enumerate(names) if r not in found)
+                raise _absent(missing, time_out) from None
+            if isinstance(arrived, GossamerError):
+                raise arrived
+            if 0 <= peer < group.size and peer not in {rank, *group.connections}:
+                # The socket outlives the connection, which has done its work: the token is proven.
+                group.add_peer(peer, socket.socket(fileno=os.dup(arrived.fileno())))
+            arrived.close()
     except BaseException:
-        for connection in peers.values():
-            connection.close()
+        group.close()
         raise
     finally:
-        is_done.set()
-        listener.close()
-    group = TcpGroup(rank, names, time_out)
-    for peer, connection in peers.items():
-        # The socket outlives the connection, which has done its work: the token is proven.
-        group.add_peer(peer, socket.socket(fileno=os.dup(connection.fileno())))
-        connection.close()
+        meeting.close()
     group.start()
     return group
 
 
-def _check(machines: Sequence[tuple[str, int]], rank: int, token: str) -> None:
+def _check(machines: Sequence[Address], rank: int, token: str) -> None:
     if not 0 <= rank < len(machines):
         raise ParameterError.because(
             "there is no such rank", got=rank, expected=f"0 to {len(machines) - 1}"
@@ -97,36 +96,75 @@ def _check(machines: Sequence[tuple[str, int]], rank: int, token: str) -> None:
         )
 
 
-def _accept(
-    listener: Listener,
-    accepted: queue.SimpleQueue[tuple[int, Connection]],
-    is_done: threading.Event,
-) -> None:
-    while not is_done.is_set():
-        try:
-            connection = listener.accept()
-            accepted.put((int(connection.recv_bytes(20)), connection))
-        except (AuthenticationError, EOFError, ValueError):
-            continue  # a stranger, who is turned away
-        except OSError:
-            if is_done.wait(_PAUSE):
+class _Meeting:
+    """Connects with other processes, each in a thread of its own.
+
+    A process that is stopped, or a stranger that connects and says nothing, holds up none of the
+    others.
+
+    Attributes:
+        arrivals: What came of it.
+    """
+
+    def __init__(self, address: Address, n_machines: int, token: str) -> None:
+        self.arrivals: queue.SimpleQueue[Arrival] = queue.SimpleQueue()
+        self._token = token.encode()
+        self._listener = Listener(address, backlog=n_machines)
+        self._is_over = threading.Event()
+        _start(self._accept)
+
+    def close(self) -> None:
+        """Stop listening."""
+        self._is_over.set()
+        self._listener.close()
+
+    def _accept(self) -> None:
+        while not self._is_over.is_set():
+            try:
+                _start(self._greet, self._listener.accept())
+            except OSError:
+                self._is_over.wait(_PAUSE)
+
+    def _greet(self, connection: Connection) -> None:
+        """Let a process prove that it knows the token, and say which one it is."""
+        with suppress(AuthenticationError, EOFError, OSError, ValueError):  # a stranger
+            deliver_challenge(connection, self._token)
+            answer_challenge(connection, self._token)
+            self._arrive(int(connection.recv_bytes(20)), connection)
+            return
+        connection.close()
+
+    def call(self, peer: int, address: Address, name: str, own: int, deadline: float) -> None:
+        """Connect with a process that may not listen yet, and say which one this is."""
+        seconds = deadline - time.monotonic()
+        error: Exception = TimeoutError()
+        while time.monotonic() < deadline and not self._is_over.is_set():
+            try:
+                connection = Client(address, authkey=self._token)
+                connection.send_bytes(b"%d" % own)
+            except AuthenticationError:
+                found = GossamerError.because(
+                    f"worker {name} has another token", hint="Give all processes the same one."
+                )
+                self.arrivals.put((peer, found))
                 return
+            except (OSError, EOFError) as problem:
+                error = problem
+                time.sleep(_PAUSE)
+            else:
+                self._arrive(peer, connection)
+                return
+        self.arrivals.put((peer, _absent(f"{name} ({shorten(error)})", seconds)))
+
+    def _arrive(self, peer: int, connection: Connection) -> None:
+        if self._is_over.is_set():
+            connection.close()
+        else:
+            self.arrivals.put((peer, connection))
 
 
-def _call(address: tuple[str, int], token: str, deadline: float, name: str) -> Connection:
-    time_out = deadline - time.monotonic()
-    error: Exception = TimeoutError()
-    while time.monotonic() < deadline:
-        try:
-            return Client(address, authkey=token.encode())
-        except AuthenticationError:
-            raise GossamerError.because(
-                f"worker {name} has another token", hint="Give all processes the same one."
-            ) from None
-        except (OSError, EOFError) as problem:
-            error = problem
-            time.sleep(_PAUSE)
-    raise _absent(f"{name} ({shorten(error)})", time_out)
+def _start(work: Any, *arguments: Any) -> None:
+    threading.Thread(target=work, args=arguments, daemon=True).start()
 
 
 def _absent(who: str, time_out: float) -> GossamerError:

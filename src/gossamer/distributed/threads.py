@@ -2,31 +2,19 @@
 
 from __future__ import annotations
 
+import itertools
+import socket
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
-from gossamer.distributed.group import Content, Group, Inbox, Message, WorkerError
+from gossamer.distributed.group import Group, WorkerError
 
 R = TypeVar("R")
 
 
 class ThreadGroup(Group):
     """One of several threads; see `run_group`."""
-
-    def __init__(self, rank: int, inboxes: list[list[Inbox]], time_out: float) -> None:
-        super().__init__(rank, [f"thread {i}" for i in range(len(inboxes))], time_out)
-        self._inboxes = inboxes  # by sender and receiver
-
-    def _send(self, rank: int, kind: bytes, content: Content) -> None:
-        self._inboxes[self.rank][rank].put((kind, content))
-
-    def _receive(self, rank: int, seconds: float) -> Message:
-        return self._inboxes[rank][self.rank].get(seconds)
-
-    def _disconnect(self) -> None:
-        for inbox in self._inboxes[self.rank]:
-            inbox.put(None)
 
 
 def run_group(n_workers: int, work: Callable[[Group], R], time_out: float = 60.0) -> list[R]:
@@ -39,8 +27,12 @@ def run_group(n_workers: int, work: Callable[[Group], R], time_out: float = 60.0
         >>> run_group(2, lambda group: group.gather(b"%d" % group.rank))
         [[b'0', b'1'], [b'0', b'1']]
     """
-    inboxes = [[Inbox() for _ in range(n_workers)] for _ in range(n_workers)]
-    groups = [ThreadGroup(rank, inboxes, time_out) for rank in range(n_workers)]
+    names = [f"thread {rank}" for rank in range(n_workers)]
+    groups = [ThreadGroup(rank, names, time_out) for rank in range(n_workers)]
+    for a, b in itertools.combinations(groups, 2):
+        ends = socket.socketpair()
+        a.add_peer(b.rank, ends[0])
+        b.add_peer(a.rank, ends[1])
 
     def run(group: Group) -> R:
         group.start()

@@ -161,7 +161,7 @@ class ChunkedSource(NamedChunkedTable):
 
     def take(self, rows: npt.NDArray[np.int64]) -> Values:
         """Read some rows, which increase."""
-        return self._take(rows, 0, self.n_columns)
+        return self.take_columns(rows, 0, self.n_columns)
 
     def take_by_columns(self, rows: npt.NDArray[np.int64]) -> Iterator[tuple[int, Values]]:
         """Read some rows, a few columns at a time."""
@@ -170,15 +170,18 @@ class ChunkedSource(NamedChunkedTable):
         if self._source.names is None or step >= self.n_columns:
             step = self.n_columns
         for first in range(0, self.n_columns, step):
-            yield first, self._take(rows, first, min(first + step, self.n_columns))
+            yield first, self.take_columns(rows, first, min(first + step, self.n_columns))
 
-    def _take(self, rows: npt.NDArray[np.int64], first: int, last: int) -> Values:
-        some = self._columns
-        if last - first < self.n_columns:
+    def take_columns(self, rows: npt.NDArray[np.int64], first: int, last: int) -> Values:
+        """Read consecutive columns of some rows, which increase; not of sparse chunks."""
+        some, are_named = self._columns, self._source.names is not None
+        if last - first < self.n_columns and are_named:
             some = self._order[first:last]
         stack = RowStack(len(rows), last - first)
         for before, chunk in self._chunks(some):
             n_rows = n_rows_of(chunk)
+            if last - first < self.n_columns and not are_named:
+                chunk = chunk[:, first:last]
             begin, end = np.searchsorted(rows, [before, before + n_rows])
             if end - begin == n_rows:
                 stack.add(self._values(chunk, first, last))
