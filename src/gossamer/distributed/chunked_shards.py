@@ -28,12 +28,12 @@ from gossamer.data.table.names import match_names
 from gossamer.data.table.sparse import is_sparse, read_sparse, to_scipy
 from gossamer.distributed.group import Group
 from gossamer.distributed.messages import gather_facts, values_from_bytes, values_to_bytes
-from gossamer.distributed.table import Shard, ShardedTable
+from gossamer.distributed.table import BLOCK_ROWS, Shard, ShardedTable
 from gossamer.errors import DataError
 from gossamer.params import Params
 
 # Values of sampled rows that are in memory at a time.
-_SAMPLE_VALUES: Final = 2**19
+_SAMPLE_VALUES: Final = 2**18
 
 
 class ChunkedShards(NamedChunkedTable):
@@ -197,7 +197,11 @@ class ChunkedShards(NamedChunkedTable):
         """Fill the bins of the shard; `release` each chunk once its rows are in."""
         binner = _native.PieceBinner(like, self._shard.end - self._shard.begin)
         for piece in self._read_shard(release=release):
-            binner.add(piece, n_threads)
+            if isinstance(piece, _native.SparseMatrix):
+                binner.add(piece, n_threads)
+            else:
+                for begin in range(0, len(piece), 2 * BLOCK_ROWS):
+                    binner.add(piece[begin : begin + 2 * BLOCK_ROWS], n_threads)
             del piece  # it may be a view of a chunk
         return binner.finish()
 

@@ -193,20 +193,21 @@ def find_bins_of(
     counts = pieces.count_categories(categorical, n_threads) if categorical else None
     binning = make_binning(bounds, params, counts, names, is_whole=sample is None)
     if len(example) > 1:
-        return binning, _join_columns([np.asarray(part.values) for part in example])
+        return binning, _join_columns(example)
     rows_shown = example[0].values
     if isinstance(rows_shown, _native.SparseMatrix) and rows_shown.n_rows < pieces.n_rows:
         rows_shown = _with_gaps(rows_shown)
     return binning, rows_shown
 
 
-def _join_columns(parts: list[npt.NDArray[Any]]) -> npt.NDArray[Any]:
+def _join_columns(tables: list[Table]) -> npt.NDArray[Any]:
     """Put tables next to each other; the list is emptied, so that each is freed once it is in."""
-    n_columns = sum(part.shape[1] for part in parts)
-    joined = np.empty((len(parts[0]), n_columns), np.result_type(*parts), order="F")
-    while parts:
-        n_left = sum(part.shape[1] for part in parts)
-        part = parts.pop(0)
-        first = n_columns - n_left
-        joined[:, first : first + part.shape[1]] = part
+    dtype = np.result_type(*(np.asarray(table.values).dtype for table in tables))
+    n_columns = sum(table.n_columns for table in tables)
+    joined = np.empty((tables[0].n_rows, n_columns), dtype, order="F")
+    last = n_columns
+    while tables:
+        table = tables.pop()
+        first = last - table.n_columns
+        joined[:, first:last], last = table.values, first
     return joined
