@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 import time
+import weakref
 from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
@@ -25,6 +26,8 @@ from distributed import Client, LocalCluster, Status
 
 import gossamer
 from gossamer.dask import DaskDataset, WorkerError, run, train, workers
+from gossamer.dask.data import make_part as make_delayed_part
+from gossamer.dask.data import to_shard
 
 N = 17_000
 RNG = np.random.default_rng(0)
@@ -385,3 +388,84 @@ def test_workers_whose_connection_is_cut_train_on(threads: Client, tmp_path: Pat
     thread.join()
     assert model.model_to_string() == expected.model_to_string()
     assert sorted(threads.nthreads()) == addresses  # both are well, and stay
+
+
+def test_a_worker_that_is_busy_with_something_else_is_waited_for(
+    threads: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Between the moment when it has its rows and the beginning it gets another task."""
+    expected = gossamer.train(PARAMS, gossamer.Dataset(TABLE, label=LABEL), ROUNDS)
+    addresses = sorted(threads.nthreads())
+    others: list[Any] = []
+    wait = run.wait
+
+    def wait_and_occupy(futures: Any, **how: Any) -> Any:
+        found = wait(futures, **how)
+        if not others and all(future.done() for future in futures):
+            others.append(
+                threads.submit(time.sleep, 8.0, workers=addresses[1:], pure=False, priority=9)
+            )
+            wait_for(lambda: threads.processing()[addresses[1]])
+        return found
+
+    monkeypatch.setattr(run, "wait", wait_and_occupy)
+    model = train(threads, PARAMS, dataset(), ROUNDS, time_out=2.0)
+    assert others[0].done()
+    assert model.model_to_string() == expected.model_to_string()
+    assert sorted(threads.nthreads()) == addresses
+
+
+def test_a_worker_that_was_started_again_at_its_address_is_lost_without_harm(
+    threads: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    expected = gossamer.train(PARAMS, gossamer.Dataset(TABLE, label=LABEL), ROUNDS)
+    addresses = sorted(threads.nthreads())
+    forgotten: list[Any] = []
+    submit = threads.submit
+
+    def forget_and_submit(function: Any, *args: Any, **how: Any) -> Any:
+        if function is workers.work_on_parts and not forgotten:
+            forgotten.append(workers._held.pop((args[1], 1)))  # as if it had no past
+        return submit(function, *args, **how)
+
+    monkeypatch.setattr(threads, "submit", forget_and_submit)
+    with pytest.warns(UserWarning, match="it was started again, without its rows"):
+        model = train(threads, PARAMS, dataset(), ROUNDS, time_out=5.0)
+    assert len(forgotten) == 1
+    assert model.model_to_string() == expected.model_to_string()
+    assert sorted(threads.nthreads()) == addresses
+
+
+def test_a_finished_model_is_returned_whoever_was_lost() -> None:
+    lost = WorkerError("worker b is lost", "b", is_lost=True)
+    outcomes = {"a": workers.Outcome("model"), "c": workers.Outcome(error=lost)}
+    assert run._result(["a", "b", "c"], outcomes, {"b"}) == "model"
+    outcomes["c"] = workers.Outcome(error=ZeroDivisionError("here"))
+    with pytest.raises(WorkerError, match="worker c failed: ZeroDivisionError: here"):
+        run._result(["a", "b", "c"], outcomes, {"b"})
+
+
+def test_a_worker_that_does_not_answer_delays_no_error(
+    client: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One worker raises while the other one is stopped: the exception is that of the first."""
+    monkeypatch.setattr(run, "_STOP", 1.0)
+    address, pid = sorted(client.run(os.getpid).items())[1]
+    os.kill(pid, signal.SIGSTOP)
+    try:
+        begin = time.monotonic()
+        run._stop(client, "gossamer-none", [address])
+        assert time.monotonic() - begin < 20
+    finally:
+        os.kill(pid, signal.SIGKILL)
+
+
+def test_labels_do_not_keep_the_tables_that_they_are_columns_of() -> None:
+    tables = [np.ones((10, 3)), np.zeros((5, 3))]
+    parts = [make_delayed_part(["data", "label"], t[:, :-1], t[:, -1]) for t in tables]
+    kept = [weakref.ref(table) for table in tables]
+    shard = to_shard(parts, "auto", "auto")
+    del tables
+    shard.chunks.clear()
+    assert [table() for table in kept] == [None, None]
+    assert shard.label.tolist() == [1.0] * 10 + [0.0] * 5

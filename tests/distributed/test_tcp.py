@@ -103,6 +103,33 @@ def test_who_is_not_there_is_named() -> None:
     assert time.monotonic() - begin < 30
 
 
+def test_a_process_that_is_stopped_holds_up_nobody_longer_than_the_time_out() -> None:
+    addresses = free_addresses(2)
+    with socket.socket() as stopped:  # the system answers for it, the process does not
+        stopped.bind(addresses[0])
+        stopped.listen()
+        begin = time.monotonic()
+        with pytest.raises(gossamer.GossamerError, match="could not be reached"):
+            connect(addresses, 1, TOKEN, time_out=1.0)
+        assert time.monotonic() - begin < 30
+
+
+def test_a_stranger_who_says_nothing_holds_up_nobody() -> None:
+    addresses = free_addresses(2)
+    with ThreadPoolExecutor(1) as pool:
+        first = pool.submit(connect, addresses, 0, TOKEN, 30.0)
+        for _ in range(300):
+            try:
+                stranger = socket.create_connection(addresses[0])
+                break
+            except OSError:
+                time.sleep(0.05)
+        with stranger, connect(addresses, 1, TOKEN, 30.0) as second, first.result() as one:
+            sent = pool.submit(one.gather, b"one")
+            assert second.gather(b"two") == [b"one", b"two"]
+            assert sent.result() == [b"one", b"two"]
+
+
 def test_another_token_is_refused() -> None:
     addresses = free_addresses(2)
     with ThreadPoolExecutor(1) as pool:
