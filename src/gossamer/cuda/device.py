@@ -65,6 +65,9 @@ class Device(Protocol):
     def host_memory(self, n_bytes: int) -> npt.NDArray[np.uint8]:
         """Return memory of the host that is quick to copy to and from."""
 
+    def copy(self, to: int, address: int, n_bytes: int) -> None:
+        """Copy within the device."""
+
     def clear(self, address: int, n_bytes: int) -> None:
         """Set memory to zero."""
 

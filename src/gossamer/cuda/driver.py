@@ -212,6 +212,11 @@ class CudaDevice:
         self._enter()
         self._do("cuMemcpyDtoHAsync", out.ctypes.data, address, out.nbytes, self._stream)
 
+    def copy(self, to: int, address: int, n_bytes: int) -> None:
+        """See `Device`."""
+        self._enter()
+        self._do("cuMemcpyDtoDAsync", to, address, n_bytes, self._stream)
+
     def clear(self, address: int, n_bytes: int) -> None:
         """See `Device`."""
         self._enter()

@@ -23,7 +23,15 @@ from gossamer.cuda.records import (
     as_bytes,
 )
 from gossamer.cuda.refit import Refit
-from gossamer.cuda.sizes import WAITING_BYTES, choose_size, draw_size, max_nodes, slot_size
+from gossamer.cuda.sizes import (
+    WAITING_BYTES,
+    choose_size,
+    draw_size,
+    max_nodes,
+    max_slots,
+    most_slots,
+    slot_size,
+)
 from gossamer.cuda.table import BUILD_THREADS, DeviceTable
 
 _CHOOSE_THREADS: Final = 1024
@@ -47,6 +55,7 @@ _NARROW_ROW: Final = 4
 _WIDE_ROW: Final = 16
 # `TreeError` of native/cuda/device.h.
 _OTHER_WIDTH: Final = 2
+_NO_SLOT: Final = 3
 
 _RULES: Final = (
     "lambda_l1",
@@ -109,7 +118,7 @@ class DeviceGrower:
             "waiting": WAITING_BYTES * (n_leaves + 1),
             "bests": BEST.itemsize * 2 * max_jobs * table.n_features,
             "category_sets": 4 * words * self._max_nodes,
-            "histograms": 8 * slot_words * (self._max_nodes // 2 + 1),
+            "histograms": 8 * slot_words * max_slots(n_leaves),
             "tree_nodes": TREE_NODE.itemsize * n_leaves,
             "tree_values": 8 * self._max_nodes,
             "allowed": table.n_features,
@@ -122,6 +131,7 @@ class DeviceGrower:
         self.lists = [Buffer(device, 4 * n_rows) for _ in "ab"]
         args["row_lists"] = [buffer.address for buffer in self.lists]
         args["slot_words"] = slot_words
+        args["max_slots"] = max_slots(n_leaves)
         args["max_nodes"] = self._max_nodes
         args["build_blocks"] = self._build_blocks
         args["category_scratch_bytes"] = scratch
@@ -432,7 +442,9 @@ class DeviceGrower:
                 self._use_width(self._is_wide[output])
                 self._start()
                 continue
-            if state["error"]:
+            if state["error"] == _NO_SLOT:
+                self._add_slots()
+            elif state["error"]:
                 raise RuntimeError("internal error: rows and histograms of the device disagree")
             if state["is_complete"]:
                 break
@@ -444,6 +456,18 @@ class DeviceGrower:
         self.n_batches += n_batches
         self._n_expected = int(state["n_nodes"])
         self._last_batches.append(n_batches)
+
+    def _add_slots(self) -> None:
+        """Make room for more histograms; the tree goes on from where it stopped."""
+        n_slots = min(2 * int(self._args["max_slots"]), most_slots(self.num_leaves))
+        before = self._buffers["histograms"]
+        after = Buffer(self._device, 8 * int(self._args["slot_words"]) * n_slots)
+        self._device.copy(after.address, before.address, before.n_bytes)
+        self._device.wait()  # before the memory is given back
+        self._buffers["histograms"] = after
+        self._args["histograms"], self._args["max_slots"] = after.address, n_slots
+        self._recorded.clear()
+        self._buffers["state"].write(np.zeros(4, np.uint8), STATE.fields["error"][1])
 
     def add_scores(self, tree: _native.Tree, score: int, table: DeviceTable | None = None) -> None:
         """Add a tree to the scores of all rows, or of another table's.
