@@ -375,8 +375,7 @@ inline void list_chosen(const Args& a, const Known& known, int n, uint64_t top, 
   if (threadIdx.x == 0) m.chosen[0] = next;
   for (int base = 0; base < n && listed < most; base += kChooseThreads) {
     const int i = base + static_cast<int>(threadIdx.x);
-    const bool takes =
-        i < n && i != next && known.left_child[i] < 0 && known.reach[i] >= least && a.nodes[i].slot >= 0;
+    const bool takes = i < n && i != next && known.left_child[i] < 0 && known.reach[i] >= least && a.nodes[i].slot >= 0;
     int64_t found = 0;
     const int64_t place = listed + sum_before<int64_t>(takes ? 1 : 0, m.sums, found);
     if (takes && place < most) m.chosen[place] = i;

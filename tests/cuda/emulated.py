@@ -82,6 +82,9 @@ class EmulatedDevice:
     def clear(self, address: int, n_bytes: int) -> None:
         ctypes.memset(address, 0, n_bytes)
 
+    def fill_ones(self, address: int, n_numbers: int) -> None:
+        self.write(address, np.ones(n_numbers, np.float32))
+
     def run(self, launches: Sequence[Launch]) -> None:
         for launch in launches:
             args = launch.args.copy()

@@ -188,9 +188,7 @@ def test_nodes_that_cannot_get_into_the_tree_give_their_histograms_to_others(
 ) -> None:
     added = []
     add_slots = DeviceGrower._add_slots
-    monkeypatch.setattr(
-        DeviceGrower, "_add_slots", lambda self: (added.append(1), add_slots(self))
-    )
+    monkeypatch.setattr(DeviceGrower, "_add_slots", lambda self: (added.append(1), add_slots(self)))
     noise = np.random.default_rng(8).normal(size=N_ROWS)
     case = {"label": noise, "min_data_in_leaf": 1, "num_leaves": 50}
     assert model_of("cuda", 10, **case) == model_of("cpu", 10, **case)

@@ -71,6 +71,9 @@ class Device(Protocol):
     def clear(self, address: int, n_bytes: int) -> None:
         """Set memory to zero."""
 
+    def fill_ones(self, address: int, n_numbers: int) -> None:
+        """Set float32 numbers to 1."""
+
     def run(self, launches: Sequence[Launch]) -> None:
         """Launch kernels one after another."""
 
