@@ -10,7 +10,7 @@
 // the end of the tree, its nodes are committed as the host does it, to see whose turn it is.
 //
 // A node keeps its histogram until it is expanded, or until so many nodes come before it that it cannot get into the
-// tree. Then another node gets the memory.
+// tree. When all slots have been taken once, those of such nodes are given to others.
 
 constexpr int kChooseThreads = 1024;
 
@@ -28,7 +28,7 @@ struct ChooseMemory {
   int32_t n_tops;
   int32_t is_across;  // 1: the group lies across the end of the tree
   int32_t is_alone;   // 1: only one number has the prefix
-  int64_t n_used;     // slots that hold a histogram
+  int64_t n_used;     // slots that hold a histogram; -1: some have never been taken
 };
 
 // What is known of the nodes, by number.
@@ -285,17 +285,16 @@ inline uint64_t least_reach(const Args& a, const Known& known, uint64_t top, uin
   return least < top ? least : top;
 }
 
-// Nodes that are expanded at once. Where nodes run short, only the one whose turn it is. Each needs a free slot.
-inline int64_t most_chosen(const Args& a, int n, const ChooseMemory& m) {
-  const int64_t wanted = m.n_wanted < kChooseThreads ? m.n_wanted : kChooseThreads;
-  const int64_t most = n + 2 * wanted + 2 * a.num_leaves > a.max_nodes ? 1 : wanted;
-  const int64_t n_free = a.max_slots - m.n_used;
-  return most < n_free ? most : n_free;
+// Nodes that are expanded at once. Where nodes run short, only the one whose turn it is.
+inline int64_t most_chosen(const Args& a, int n, int64_t n_wanted) {
+  const int64_t most = n_wanted < kChooseThreads ? n_wanted : kChooseThreads;
+  return n + 2 * most + 2 * a.num_leaves > a.max_nodes ? 1 : most;
 }
 
 inline int words_of_slots(const Args& a) { return static_cast<int>((a.max_slots + 31) / 32); }
 
-// Takes the histograms from nodes that cannot get into the tree: those whose reach is below the end.
+// Takes the histograms from nodes that cannot get into the tree: those whose reach is below the end. Finds which slots
+// are in use.
 inline void free_slots(const Args& a, const Known& known, int n, uint64_t end, ChooseMemory& m) {
   for (int i = static_cast<int>(threadIdx.x); i < words_of_slots(a); i += kChooseThreads) known.used[i] = 0;
   __syncthreads();
@@ -369,8 +368,14 @@ inline void list_chosen(const Args& a, const Known& known, int n, uint64_t top, 
     end = end_of_tree(known, n, a.num_leaves - 1, m);
     if (a.depthwise == 0) least = least_reach(a, known, top, end);
   }
-  free_slots(a, known, n, end, m);
-  const int64_t most = most_chosen(a, n, m);
+  int64_t most = most_chosen(a, n, m.n_wanted);
+  if (a.state->n_slots + most > a.max_slots) {
+    free_slots(a, known, n, end, m);
+    const int64_t n_free = a.max_slots - m.n_used;
+    most = most < n_free ? most : n_free;
+  } else if (threadIdx.x == 0) {
+    m.n_used = -1;
+  }
   int64_t listed = 1;
   if (threadIdx.x == 0) m.chosen[0] = next;
   for (int base = 0; base < n && listed < most; base += kChooseThreads) {
@@ -463,7 +468,7 @@ inline void make_jobs(const Args& a, const Known& known, ChooseMemory& m) {
   if (t < n_jobs) {
     if (job.is_searched != 0) {
       a.nodes[2 * first_child + 1 - job.built].slot = a.nodes[number].slot;
-      a.nodes[job.built].slot = free_slot(known, n_before);
+      a.nodes[job.built].slot = m.n_used < 0 ? s.n_slots + static_cast<int32_t>(n_before) : free_slot(known, n_before);
     }
     a.jobs[t] = job;
   }
@@ -472,8 +477,7 @@ inline void make_jobs(const Args& a, const Known& known, ChooseMemory& m) {
   s.n_jobs = n_jobs;
   s.n_nodes += 2 * n_jobs;
   s.error = n_jobs == 0 ? kNoSlot : s.error;
-  const auto n_used = static_cast<int32_t>(m.n_used + all_searched);
-  s.n_slots = n_used > s.n_slots ? n_used : s.n_slots;
+  s.n_slots = m.n_used < 0 ? s.n_slots + static_cast<int32_t>(all_searched) : static_cast<int32_t>(a.max_slots);
   s.n_split_tiles = all_split;
   s.n_build_tiles = all_build;
   s.build_rows = rows;
@@ -563,6 +567,7 @@ inline void make_root(const Args& a) {
   a.nodes[0] = root;
   if (a.directions != nullptr) a.node_limits[0] = {-infinity(), infinity(), root.value};
   s.n_nodes = 1;
+  s.n_slots = 1;
   s.first_committed = -1;
   if (a.num_leaves < 2 || !may_split(a, root)) {
     s.is_complete = 1;

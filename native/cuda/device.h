@@ -130,7 +130,7 @@ struct State {
   std::int64_t build_rows;  // of a tile
   std::int32_t n_nodes;
   std::int32_t n_jobs;
-  std::int32_t n_slots;  // the most that were in use
+  std::int32_t n_slots;  // that have been taken at least once
   std::int32_t is_complete;
   std::int32_t error;  // see TreeError
   std::int32_t n_batches;
