@@ -33,7 +33,7 @@ from distributed import Client, LocalCluster
 import gossamer
 from gossamer.dask import DaskDataset, WorkerError, train
 
-N_WORKERS: Final = 3
+N_WORKERS: Final = 4
 N_ROWS: Final = 26_000
 N_ROUNDS: Final = 15
 ROUND_SECONDS: Final = 0.05  # a round waits so long: faults then meet every stage
@@ -50,20 +50,23 @@ cloudpickle.register_pickle_by_value(sys.modules[__name__])
 
 
 class Cluster:
-    """A cluster that is started again once a worker does not come back."""
+    """A cluster that replaces workers, and is started again if hardly any is left."""
 
     def __init__(self) -> None:
         self._cluster: LocalCluster | None = None
         self.client: Client | None = None
 
     def find_workers(self) -> dict[str, int]:
-        """Return the processes of all workers, once all of them answer."""
-        for _ in range(20):
-            if self.client is not None:
-                found: dict[str, int] = self.client.run(os.getpid, on_error="ignore")
-                if len(found) == N_WORKERS:
-                    return found
-                time.sleep(0.5)
+        """Return the processes of the workers that answer, once there are two of them."""
+        for _ in range(40):
+            if self._cluster is None or self.client is None:
+                break
+            found: dict[str, int] = self.client.run(os.getpid, on_error="ignore")
+            if len(found) < N_WORKERS:  # a nanny ends with a worker that was removed
+                self._cluster.scale(N_WORKERS)
+            if len(found) > 1:
+                return found
+            time.sleep(0.5)
         self.close()
         self._cluster = LocalCluster(
             n_workers=N_WORKERS, threads_per_worker=1, processes=True, dashboard_address=":0"
