@@ -33,7 +33,7 @@ from gossamer.errors import DataError
 from gossamer.params import Params
 
 # Values of sampled rows that are in memory at a time.
-_SAMPLE_VALUES: Final = 2**19
+_SAMPLE_VALUES: Final = 2**18
 
 
 class ChunkedShards(NamedChunkedTable):
