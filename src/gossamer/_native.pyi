@@ -144,6 +144,7 @@ def bin_dense(
     sparse: bool,
     max_conflict_rate: float,
     order: int,
+    costs: tuple[float, float],
     n_threads: int,
 ) -> tuple:
     """Training data: (binned table, how its storage was chosen)."""
@@ -169,6 +170,7 @@ def bin_sparse(
     sparse: bool,
     max_conflict_rate: float,
     order: int,
+    costs: tuple[float, float],
     n_threads: int,
 ) -> tuple:
     """Training data: (binned table, how its storage was chosen)."""
