@@ -95,15 +95,16 @@ def test_bytes_are_those_of_memory(name: str, pages_of: PagesOf) -> None:
         assert bytes_of(CASES[name], num_threads, max_memory="1GB") == expected, page_rows
 
 
-@pytest.fixture
-def rows_in_files(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
-    """Have scores and gradients in files wherever they may be; the list says where they were."""
+@pytest.fixture(params=[False, True], ids=["scores and gradients", "scores"])
+def rows_in_files(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> list[bool]:
+    """Have scores in files wherever they may be; the list says where they were."""
     were: list[bool] = []
 
     def place(params: Any, objective: Any, data: Any, *rest: Any, **options: Any) -> Placement:
         placed = place_rows(params, objective, data, *rest, **options)
         were.append(may_be_in_files(params, objective, data))
-        return replace(placed, in_files=placed.in_files or were[-1])
+        in_files = placed.in_files or were[-1]
+        return replace(placed, in_files=in_files, holds_gradients=request.param)
 
     monkeypatch.setattr("gossamer.model.training.prepared.place_rows", place)
     return were
@@ -1251,8 +1252,8 @@ def test_the_error_names_the_largest_terms() -> None:
 
     text = smallest(run, "40MB")
     assert "to train on 2,000,000 rows" in text
-    expected = "rows of leaves (16MB), parts of files (16MB), small buffers (12MB) and labels (8MB)"
-    assert expected in text
+    assert "rows of leaves (16MB), small buffers (12MB), gradients (8MB), labels (8MB)" in text
+    assert "parts of files (8MB)" in text
     # Scores and gradients of other boosting modes are in memory; binary log loss has hessians.
     binary = Dataset(table, label > 3, params={"max_memory": "76MB"}).construct()
     params = {"objective": "binary", "boosting": "dart", "num_leaves": 4, "verbosity": -1}
@@ -1285,7 +1286,7 @@ def test_validation_data_counts() -> None:
         return train(params, data, 1, [valid])
 
     train({"max_memory": "66MB", "verbosity": -1, "num_leaves": 4}, Dataset(table, label), 1)
-    text = smallest(run, "60MB")
+    text = smallest(run, "57MB")
     assert "validation data" in text
 
 
