@@ -280,6 +280,7 @@ def place_rows(
     budget, bins, k = Budget.of(params), train.table.bins, objective.n_outputs
     total = {way: sum(needs[way].values()) for way in ways}
     good = [way for way in ways if budget.has_room(bins, params, k, needs[way])]
+    # With little room, files gain nothing over memory.
     good += [way for way in WAYS[:1] if total.get(way, budget.cap + 1) <= budget.cap]
     way = good[0] if good else min(ways, key=lambda way: total[way])
     return Placement(check_training_memory(params, train, needs[way]), *way)
