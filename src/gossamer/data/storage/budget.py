@@ -33,7 +33,7 @@ _SCORE_PARTS, _GRADIENT_PARTS = 8 * 10**6, 8 * 10**6
 # With so many histograms, few batches of leaves take more than one pass over the data.
 _MANY_HISTOGRAMS: Final = 128
 # Where rows are, best first: whether scores are in files, and gradients in memory all the same.
-WAYS: Final = ((False, True), (True, True), (True, False))
+WAYS: Final[tuple[tuple[bool, bool], ...]] = ((False, True), (True, True), (True, False))
 # Bytes of a row's label; of its number in its leaf, twice; of its rounded gradient.
 _LABEL, _IN_LEAF, _ROUNDED = 4, 8, 4
 
