@@ -3,12 +3,14 @@
 struct PackedOps {
   using Cell = PackedCell;
   using Row = PackedRow;
+  static constexpr int kMaxLanes = 12;  // per pass: three quarters of a first-level cache of 32 KB
   static void add(Cell* cell, Cell value) { *cell += value; }
 };
 
 struct WideOps {
   using Cell = WideCell;
   using Row = WideCell;
+  static constexpr int kMaxLanes = 8;  // beyond it, passes cost less than cells that leave the cache
   static void add(Cell* cell, const Cell& value) {
 #if !defined(GOSSAMER_GENERIC_KERNELS)
     __m128i* const p = reinterpret_cast<__m128i*>(cell);
@@ -57,7 +59,6 @@ struct Spreader {
 // Gathered rows are first copied to a compact buffer.
 constexpr int64_t kChunkRows = 1024;
 constexpr int64_t kMaxRowBytes = 32;
-constexpr int kMaxLanes = 16;  // per pass: 16 x 256 x 8 bytes is a first-level cache
 constexpr int64_t kAhead = 200;
 
 struct Numbers {
@@ -77,13 +78,13 @@ struct NextRows {
   const RowIdx* rows;
   int64_t stride;
   int64_t n;
-  int64_t passes;  // 1 or 2
-  int64_t pass;
+  int64_t passes;
+  int64_t pass;  // from the third on, nothing is left to fetch
 
   // While rows i and i + 1 are added. Always inlined: gcc takes a function that only prefetches for one without effect
   // and drops it.
   __attribute__((always_inline)) void prefetch(int64_t i) const {
-    if (i + 2 > n) return;
+    if (i + 2 > n || pass > 1) return;
     __builtin_prefetch(bins + rows[i + pass] * stride, 0, 2);
     if (passes == 1) __builtin_prefetch(bins + rows[i + 1] * stride, 0, 2);
   }
@@ -128,7 +129,7 @@ void add_lanes(const uint8_t* bins, int64_t stride, const typename Ops::Cell* va
   if (i < n) add_row(bins, values[i]);
 }
 
-template <class Ops, int kLaneCells, int kLanes = kMaxLanes>
+template <class Ops, int kLaneCells, int kLanes = Ops::kMaxLanes>
 void add_pass(int n_lanes, const uint8_t* bins, int64_t stride, const typename Ops::Cell* values, int64_t n,
               typename Ops::Cell* cells, NextRows next) {
   if (n_lanes == kLanes) return add_lanes<Ops, kLaneCells, kLanes>(bins, stride, values, n, cells, next);
@@ -171,8 +172,8 @@ void build_lanes(const BuildArgs& a) {
   alignas(64) uint8_t bins[kChunkRows * kMaxRowBytes + 8];
   alignas(64) Cell values[kChunkRows];
   auto* const cells = static_cast<Cell*>(a.cells);
-  // Equal passes leave the most of the cache to the rows: 14 + 14 lanes, not 16 + 12.
-  const int n_passes = (a.n_lanes + kMaxLanes - 1) / kMaxLanes;
+  // Equal passes leave the most of the cache to the rows: 10 + 10 lanes, not 12 + 8.
+  const int n_passes = (a.n_lanes + Ops::kMaxLanes - 1) / Ops::kMaxLanes;
   const int n_each = (a.n_lanes + n_passes - 1) / n_passes;
   for (int64_t begin = 0; begin < a.n_rows; begin += kChunkRows) {
     const int64_t n = a.n_rows - begin < kChunkRows ? a.n_rows - begin : kChunkRows;
