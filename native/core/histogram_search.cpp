@@ -1,6 +1,7 @@
 // The part of the histogram evaluator that finds splits in the cells of lanes and sparse columns.
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 #include "core/category_search.h"
 #include "core/histogram_evaluator.h"
