@@ -142,7 +142,7 @@ def _dense(name: str, about: str, make: Callable[[], Table], **others: Any) -> C
 def _predict(trees: int) -> Case:
     return Case(
         f"predict_{trees}",
-        f"prediction of 80,000 × 76,000 one-hot, {trees} trees",
+        f"prediction of 80,000 x 76,000 one-hot, {trees} trees",
         _one_hot,
         _BINARY,
         rounds=trees,
@@ -159,29 +159,29 @@ _ROUNDS_OF_SMALL = 100
 CASES: dict[str, Case] = {
     case.name: case
     for case in [
-        _dense("higgs_31", "1,000,000 × 28, binary, 31 leaves", _higgs, options=_BINARY, rounds=40),
+        _dense("higgs_31", "1,000,000 x 28, binary, 31 leaves", _higgs, options=_BINARY, rounds=40),
         _dense(
             "higgs_255",
-            "1,000,000 × 28, binary, 255 leaves",
+            "1,000,000 x 28, binary, 255 leaves",
             _higgs,
             options={**_BINARY, "num_leaves": 255},
         ),
         _dense(
             "wide_63",
-            "100,000 × 200, regression, 63 leaves",
+            "100,000 x 200, regression, 63 leaves",
             _wide,
             options={**_REGRESSION, "num_leaves": 63},
             rounds=30,
         ),
         _dense(
             "wide_255",
-            "100,000 × 200, regression, 255 leaves",
+            "100,000 x 200, regression, 255 leaves",
             _wide,
             options={**_REGRESSION, "num_leaves": 255},
         ),
         _dense(
             "small_2k",
-            "2,000 × 20, binary, 31 leaves, data set included",
+            "2,000 x 20, binary, 31 leaves, data set included",
             partial(_small, 2_000, 20),
             options=_BINARY,
             rounds=_ROUNDS_OF_SMALL,
@@ -189,7 +189,7 @@ CASES: dict[str, Case] = {
         ),
         _dense(
             "small_500",
-            "500 × 10, binary, 31 leaves, data set included",
+            "500 x 10, binary, 31 leaves, data set included",
             partial(_small, 500, 10),
             options=_BINARY,
             rounds=_ROUNDS_OF_SMALL,
@@ -197,21 +197,21 @@ CASES: dict[str, Case] = {
         ),
         _dense(
             "covertype",
-            "covertype, 69,722 × 54, 7 classes",
+            "covertype, 69,722 x 54, 7 classes",
             partial(_real, "covertype_93k"),
             options=_classes(7),
             rounds=15,
         ),
         _dense(
             "letter",
-            "letter, 15,000 × 16, 26 classes",
+            "letter, 15,000 x 16, 26 classes",
             partial(_real, "letter"),
             options=_classes(26),
             rounds=15,
         ),
         Case(
             "flights",
-            "flights, 2,700,000 × 587 one-hot",
+            "flights, 2,700,000 x 587 one-hot",
             _flights_one_hot,
             _BINARY,
             rounds=22,
@@ -220,28 +220,28 @@ CASES: dict[str, Case] = {
         ),
         Case(
             "allstate",
-            "Allstate-like, 250,000 × 4,228 one-hot",
+            "Allstate-like, 250,000 x 4,228 one-hot",
             partial(_sparse, partial(generators.allstate_like, 250_000)),
             _BINARY,
             rounds=12,
         ),
         Case(
             "news20",
-            "news20, 11,314 × 130,108, 20 classes",
+            "news20, 11,314 x 130,108, 20 classes",
             partial(_sparse, real.news20),
             _classes(20),
             rounds=4,
         ),
         Case(
             "categories",
-            "flights with native categories, 2,700,000 × 8, 255 leaves",
+            "flights with native categories, 2,700,000 x 8, 255 leaves",
             _flights,
             {**_BINARY, "num_leaves": 255, "categorical_feature": CATEGORIES["flights3m"]},
             rounds=8,
         ),
         Case(
             "lambdarank",
-            "lambdarank, MSLR's sample 20 times, 200,000 × 136",
+            "lambdarank, MSLR's sample 20 times, 200,000 x 136",
             _ranked,
             {"objective": "lambdarank"},
             peers={**LIGHTGBM, "xgboost": {"objective": "rank:ndcg"}},
@@ -249,7 +249,7 @@ CASES: dict[str, Case] = {
         *(_predict(trees) for trees in (20, 100, 500)),
         Case(
             "higgs_31_avx2",
-            "1,000,000 × 28, binary, 31 leaves, Gossamer with AVX2",
+            "1,000,000 x 28, binary, 31 leaves, Gossamer with AVX2",
             _higgs,
             _BINARY,
             rounds=40,

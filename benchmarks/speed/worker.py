@@ -29,10 +29,10 @@ _XGBOOST_OBJECTIVES = {
 
 def save_table(table: Table, folder: Path) -> None:
     """Writes a table into a folder."""
-    if sp.issparse(table.x):
-        sp.save_npz(folder / "x.npz", table.x, compressed=False)
-    else:
+    if isinstance(table.x, np.ndarray):
         np.save(folder / "x.npy", table.x)
+    else:
+        sp.save_npz(folder / "x.npz", table.x, compressed=False)
     np.save(folder / "y.npy", table.y)
     if table.group is not None:
         np.save(folder / "group.npy", table.group)
@@ -41,7 +41,7 @@ def save_table(table: Table, folder: Path) -> None:
 def load_table(folder: Path) -> Table:
     """Reads what `save_table` wrote."""
     dense, group = folder / "x.npy", folder / "group.npy"
-    x = np.load(dense) if dense.is_file() else sp.load_npz(folder / "x.npz").tocsr()
+    x: Matrix = np.load(dense) if dense.is_file() else sp.load_npz(folder / "x.npz")
     return Table(x, np.load(folder / "y.npy"), np.load(group) if group.is_file() else None)
 
 

@@ -106,14 +106,17 @@ void LeafRows::split_from_both_ends(Team& team, LeafSplit& split) {
     }
   });
   split.n_left = first.left + last.left;
-  // From where, to where.
-  const auto copy = [&](const RowIdx* source, RowIdx* target, std::int64_t n) {
-    for_blocks(team, n, kCopyRows, [&](std::int64_t i, std::int64_t stop, std::int64_t, int) {
-      std::memcpy(target + i, source + i, at(stop - i) * sizeof(RowIdx));
-    });
-  };
-  copy(left_.data() + end - last.left, rows_.data() + begin + first.left, last.left);
-  copy(right_.data() + begin, rows_.data() + begin + split.n_left, first.right);
+  // What was put aside: rows of the last blocks that go left, then rows of the first blocks that go right.
+  const std::int64_t n_left_blocks = (last.left + kPieceRows - 1) / kPieceRows;
+  const std::int64_t n_right_blocks = (first.right + kPieceRows - 1) / kPieceRows;
+  team.for_each(n_left_blocks + n_right_blocks, [&](std::int64_t b, int) {
+    const bool is_left = b < n_left_blocks;
+    const RowIdx* const source = is_left ? left_.data() + end - last.left : right_.data() + begin;
+    RowIdx* const target = rows_.data() + begin + (is_left ? first.left : split.n_left);
+    const std::int64_t from_row = (is_left ? b : b - n_left_blocks) * kPieceRows;
+    const std::int64_t n = std::min(kPieceRows, (is_left ? last.left : first.right) - from_row);
+    std::memcpy(target + from_row, source + from_row, at(n) * sizeof(RowIdx));
+  });
 }
 
 void LeafRows::split(Team& team, std::span<LeafSplit> splits) {
@@ -121,7 +124,7 @@ void LeafRows::split(Team& team, std::span<LeafSplit> splits) {
   std::int64_t total_rows = 0;
   for (const LeafSplit& split : splits) total_rows += split.end - split.begin;
   const std::int64_t piece_rows = std::max(kPieceRows, total_rows / (8 * team.n_threads()));
-  if (team.n_threads() == 2 && splits.size() == 1 && total_rows >= 4 * kEndRows) {
+  if (team.n_threads() == 2 && splits.size() == 1 && total_rows >= 8 * kEndRows) {
     split_from_both_ends(team, splits.front());
     identity_ = false;
     return;
