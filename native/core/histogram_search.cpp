@@ -92,7 +92,7 @@ void HistogramEvaluator::search_lanes(std::span<const SearchedLeaf> leaves, Fami
     for (BuiltHistogram* const built : family.built) {
       if (built != nullptr) built->merge_lanes(shape_, block.group, range);
     }
-    if (family.subtracts) {
+    if (family.subtracts && !family.takes_rows_out) {
       subtract_range(*leaves[family.jobs[0]].histogram, range, shape_.n_cells, layout(),
                      *state(family.parent).histogram, family.packed_rest.get());
     }

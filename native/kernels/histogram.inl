@@ -5,6 +5,7 @@ struct PackedOps {
   using Row = PackedRow;
   static constexpr int kMaxLanes = 12;  // per pass: three quarters of a first-level cache of 32 KB
   static void add(Cell* cell, Cell value) { *cell += value; }
+  static Cell negative(Cell value) { return 0 - value; }
 };
 
 struct WideOps {
@@ -20,6 +21,7 @@ struct WideOps {
     cell->hessian_count += value.hessian_count;
 #endif
   }
+  static Cell negative(const Cell& value) { return {0 - value.gradient, 0 - value.hessian_count}; }
 };
 
 // Adds to kLanes lanes (at most 8) whose bins are the low bytes of `bins`.
@@ -158,6 +160,12 @@ inline const uint8_t* load_chunk(const BuildArgs& a, int64_t begin, int64_t n, i
   return bins;
 }
 
+// Cells that wrap around are right again once all their rows are taken out.
+template <class Ops>
+inline void negate(typename Ops::Cell* values, int64_t n) {
+  for (int64_t i = 0; i < n; ++i) values[i] = Ops::negative(values[i]);
+}
+
 inline NextRows rows_after(const BuildArgs& a, int64_t begin, int64_t n, int64_t row_bytes, int64_t passes) {
   const int64_t after = a.n_rows - begin - n;
   const char* const bins = static_cast<const char*>(a.bins);
@@ -178,6 +186,7 @@ void build_lanes(const BuildArgs& a) {
   for (int64_t begin = 0; begin < a.n_rows; begin += kChunkRows) {
     const int64_t n = a.n_rows - begin < kChunkRows ? a.n_rows - begin : kChunkRows;
     const uint8_t* const chunk = load_chunk<Ops>(a, begin, n, a.row_stride, bins, values);
+    if (a.take_out) negate<Ops>(values, n);
     NextRows next = rows_after(a, begin, n, a.row_stride, n_passes);
     for (int lane = 0; lane < a.n_lanes; lane += n_each, ++next.pass) {
       const int lanes = a.n_lanes - lane < n_each ? a.n_lanes - lane : n_each;
@@ -246,6 +255,7 @@ void build_lanes_u16(const BuildArgs& a) {
   for (int64_t begin = 0; begin < a.n_rows; begin += kChunkRows) {
     const int64_t n = a.n_rows - begin < kChunkRows ? a.n_rows - begin : kChunkRows;
     const uint8_t* const chunk = load_chunk<Ops>(a, begin, n, row_bytes, bins, values);
+    if (a.take_out) negate<Ops>(values, n);
     add_pass_u16<Ops>(a, chunk, values, n, rows_after(a, begin, n, row_bytes, 1));
   }
 }

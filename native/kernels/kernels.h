@@ -10,7 +10,7 @@
 
 namespace gossamer {
 
-// Adds rows into the cells of one group of lanes. `cells` is not cleared.
+// Adds rows into the cells of one group of lanes, or takes them out of it. `cells` is not cleared.
 struct BuildArgs {
   const void* bins = nullptr;   // row-major, first row of the matrix; uint8 or uint16
   std::int64_t row_stride = 0;  // elements
@@ -23,6 +23,7 @@ struct BuildArgs {
   const void* row_values = nullptr;  // per row: PackedRow, or WideCell in a wide layout
   const CellLayout* layout = nullptr;
   void* cells = nullptr;  // PackedCell, or WideCell
+  bool take_out = false;
 };
 
 // Adds rows into the cells of sparse columns: only entries are touched.
