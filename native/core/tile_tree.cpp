@@ -1,7 +1,6 @@
 #include "core/tile_tree.h"
 
 #include <algorithm>
-#include <functional>
 
 namespace gossamer {
 namespace {
@@ -74,7 +73,9 @@ bool TileTree::add(const RowIdx* rows, std::int64_t begin, std::int64_t end, std
   if (rows != nullptr) {
     const std::int64_t span = static_cast<std::int64_t>(rows[end - 1]) - rows[begin];
     if (span < 0 || span > kRowsPerListed * (end - begin)) return false;
-    if (std::adjacent_find(rows + begin, rows + end, std::greater_equal<>()) != rows + end) return false;
+    std::uint32_t n_steps_back = 0;  // no branch, so that many are compared at once
+    for (std::int64_t i = begin + 1; i < end; ++i) n_steps_back += rows[i] <= rows[i - 1];
+    if (n_steps_back > 0) return false;
   }
   std::vector<std::int8_t> operands(lanes_.size() * at(2 * kOperandRows));
   alignas(64) std::uint8_t leaf[kOperandRows];
@@ -92,7 +93,8 @@ bool TileTree::add(const RowIdx* rows, std::int64_t begin, std::int64_t end, std
         kernels().add_leaf_values(values_[k].data(), n_leaves, leaf, n, output + first);
         continue;
       }
-      for (std::int64_t j = i; j < next; ++j) output[rows[j]] += values_[k][leaf[rows[j] - first]];
+      const double* const values = values_[k].data();
+      for (std::int64_t j = i; j < next; ++j) output[rows[j]] += values[leaf[rows[j] - first]];
     }
     i = next;
   }
