@@ -81,12 +81,12 @@ struct NextRows {
   int64_t stride;
   int64_t n;
   int64_t passes;
-  int64_t pass;  // from the third on, nothing is left to fetch
+  int64_t pass;
 
   // While rows i and i + 1 are added. Always inlined: gcc takes a function that only prefetches for one without effect
   // and drops it.
   __attribute__((always_inline)) void prefetch(int64_t i) const {
-    if (i + 2 > n || pass > 1) return;
+    if (i + 2 > n) return;
     __builtin_prefetch(bins + rows[i + pass] * stride, 0, 2);
     if (passes == 1) __builtin_prefetch(bins + rows[i + 1] * stride, 0, 2);
   }
@@ -189,6 +189,7 @@ void build_lanes(const BuildArgs& a) {
     if (a.take_out) negate<Ops>(values, n);
     NextRows next = rows_after(a, begin, n, a.row_stride, n_passes);
     for (int lane = 0; lane < a.n_lanes; lane += n_each, ++next.pass) {
+      if (next.pass == 2) next.n = 0;  // all of them have been fetched
       const int lanes = a.n_lanes - lane < n_each ? a.n_lanes - lane : n_each;
       add_pass<Ops, kLaneCells>(lanes, chunk + lane, a.row_stride, values, n, cells + lane * kLaneCells, next);
     }
