@@ -40,6 +40,7 @@ GROUPS = {
     "paper": "benchmarks.paper.cli",
     "predict": "benchmarks.predict.cli",
     "quality": "benchmarks.quality.cli",
+    "speed": "benchmarks.speed.run",
     "tasks": "benchmarks.tasks.cli",
 }
 QUICK_SCALE = 0.2

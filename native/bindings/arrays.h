@@ -15,6 +15,7 @@
 #include "bindings/gil.h"
 #include "core/matrix_view.h"
 #include "core/memory.h"
+#include "core/parallel.h"
 #include "core/types.h"
 
 namespace gossamer::bindings {
@@ -48,13 +49,20 @@ const T* data_or_null(const std::optional<In<T>>& a, std::int64_t expected, cons
 // Numbers of rows; none: all rows.
 using Rows = std::optional<In<RowIdx>>;
 
-inline const RowIdx* checked_rows(const Rows& rows, std::int64_t n_all, bool may_be_empty = false) {
+inline const RowIdx* checked_rows(const Rows& rows, std::int64_t n_all, Team& team, bool may_be_empty = false) {
   if (!rows) return nullptr;
   if (rows->size() == 0 && !may_be_empty) throw std::invalid_argument("no rows");
-  for (std::size_t i = 0; i < rows->size(); ++i) {
-    if (static_cast<std::int64_t>((*rows)(i)) >= n_all) throw std::invalid_argument("row out of range");
-  }
-  return rows->data();
+  const RowIdx* const data = rows->data();
+  for_blocks(team, length(*rows), 65536, [&](std::int64_t begin, std::int64_t end, std::int64_t, int) {
+    RowIdx largest = 0;  // no branch, so that many rows are compared at once
+    for (std::int64_t i = begin; i < end; ++i) largest = data[i] > largest ? data[i] : largest;
+    if (static_cast<std::int64_t>(largest) >= n_all) throw std::invalid_argument("row out of range");
+  });
+  return data;
+}
+inline const RowIdx* checked_rows(const Rows& rows, std::int64_t n_all) {
+  Team alone(1);
+  return checked_rows(rows, n_all, alone);
 }
 
 inline DType dtype_of(nb::dlpack::dtype type) {

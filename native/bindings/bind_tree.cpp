@@ -107,13 +107,13 @@ std::vector<Tree> grow(PyGrower& self, const In<float>& gradient, const std::opt
     check_params(p, *self.matrix, y != nullptr);
     p.interrupt = &interrupt;
   }
-  const RowIdx* const row_data = checked_rows(rows, n, self.exchange != nullptr);
   // Columns that are derived from others have no raw values, and get no slopes.
   const std::optional<RawTable> table = raw_table(raw, n, 0);
   const std::int64_t n_grown = rows ? length(*rows) : n;
   try {
     nb::gil_scoped_release release;
     TeamLease team(n_threads);
+    const RowIdx* const row_data = checked_rows(rows, n, *team, self.exchange != nullptr);
     return self.grower.grow(*team, gradient.data(), h, row_data, n_grown, params, score.data(), {y, one_label},
                             table ? &*table : nullptr);
   } catch (const Interrupted&) {
@@ -169,7 +169,6 @@ void add_scores(const BinMatrix& matrix, const Tree& tree, const Rows& rows, con
   check_length(score, matrix.n_rows() * n_values, "score");
   check_features(matrix, tree);
   if (rows && rows->size() == 0) return;
-  const RowIdx* const row_data = checked_rows(rows, matrix.n_rows());
   const std::optional<RawTable> table = raw_table(raw, matrix.n_rows(), n_columns_read(matrix, tree));
   if (tree.by_value && !table) throw std::invalid_argument("the tree compares values: it needs the raw table");
   if (!tree.linear.empty() && (!table || values)) {
@@ -177,6 +176,7 @@ void add_scores(const BinMatrix& matrix, const Tree& tree, const Rows& rows, con
   }
   nb::gil_scoped_release release;
   TeamLease team(n_threads);
+  const RowIdx* const row_data = checked_rows(rows, matrix.n_rows(), *team);
   const std::int64_t n_added = rows ? length(*rows) : matrix.n_rows();
   if (values) {
     add_tree_to_scores(*team, matrix, tree, values->data(), n_values, row_data, n_added, score.data(),

@@ -257,7 +257,7 @@ Sums sum_bins(const FeatureCells& feature, std::int64_t first, std::int64_t n, c
 
 void add_group(const Group& group, const void* bins, const RowIdx* rows, std::int64_t first_row, std::int64_t n_rows,
                const void* row_values, std::int64_t n_cells, const CellLayout& layout, std::uint64_t* scratch,
-               Histogram& out) {
+               Histogram& out, bool take_out) {
   const CellRange range{group.first_cell, group.n_cells};
   BuildArgs args;
   args.bins = bins;
@@ -267,6 +267,7 @@ void add_group(const Group& group, const void* bins, const RowIdx* rows, std::in
   args.lane_offset = group.lane_offset.data();
   args.row_values = row_values;
   args.layout = &layout;
+  args.take_out = take_out;
   const auto build = group.two_bytes ? kernels().build_u16 : kernels().build_u8;
   const std::int64_t step = out.large ? layout.max_rows : n_rows;
   for (std::int64_t done = 0; done < n_rows; done += step) {

@@ -8,8 +8,6 @@
 namespace gossamer {
 namespace {
 
-constexpr std::int64_t kTaskRows = 4096;  // least rows per task
-
 std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
 // Light cells take all rows at once; heavy ones are emptied into 64-bit sums before they overflow.
@@ -136,7 +134,7 @@ void HistogramBuilder::build(Team& team, const HistogramShape& shape, const Quan
   pages.for_each([&](const RowPage& page) {
     team.for_each(static_cast<std::int64_t>(tasks.size()), [&](std::int64_t t, int thread) {
       const Task& task = tasks[at(t)];
-      if (is_first) clear_group(shape, task.group, *task.target);
+      if (is_first && !task.leaf->take_out) clear_group(shape, task.group, *task.target);
       add_page(task, shape, rows, leaf_rows, page, scratch_[at(thread)]);
     });
     is_first = false;
@@ -157,7 +155,7 @@ void HistogramBuilder::add_page(const Task& task, const HistogramShape& shape, c
   const std::int64_t row_bytes = group.row_stride * (group.two_bytes ? 2 : 1);
   const void* const bins = page.row_zero(at(task.group), row_bytes);
   add_group(group, bins, rows.rows, rows.first_row, rows.n, quantised.values(), shape.n_cells, shape.layout,
-            scratch.data(), *task.target);
+            scratch.data(), *task.target, task.leaf->take_out);
 }
 
 void HistogramBuilder::merge(Team& team, const HistogramShape& shape, std::span<BuiltHistogram> histograms) {

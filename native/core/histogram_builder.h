@@ -49,6 +49,7 @@ struct BuiltHistogram {
   Histogram* own = nullptr;
   RowRange rows{0, 0};
   std::vector<Partial> partials;
+  bool take_out = false;  // the rows are taken out of `own`, which holds more rows
 
   // Adds the partial histograms of a range of cells of lanes, or of a block of sparse columns.
   void merge_lanes(const HistogramShape& shape, std::int32_t group, CellRange range);
@@ -57,6 +58,8 @@ struct BuiltHistogram {
 
 class HistogramBuilder {
  public:
+  static constexpr std::int64_t kTaskRows = 4096;  // least rows per task
+
   void start(const HistogramShape& shape, int n_threads);
   void build(Team& team, const HistogramShape& shape, const QuantisedRows& rows, const LeafRows& leaf_rows,
              RowPages& pages, std::span<BuiltHistogram> histograms);

@@ -279,15 +279,20 @@ std::vector<BuiltHistogram> HistogramEvaluator::build(Team& team, std::span<cons
   std::vector<BuiltHistogram> built;
   built.reserve(jobs.size());  // families point to its elements
   for (Family& family : families) {
+    family.takes_rows_out = may_take_rows_out(jobs, family);
     for (std::size_t side = 0; side < 2; ++side) {
       if (family.jobs[side] == kNone || (side == 1 && family.subtracts)) continue;
       const LeafJob& job = jobs[family.jobs[side]];
       NodeState& node = state(job.node);
       if (node.histogram) continue;  // the leaf is searched again
+      task_.stats->built_rows += job.rows.end - job.rows.begin;
+      if (family.takes_rows_out) {
+        built.push_back({state(family.parent).histogram.get(), job.rows, {}, true});
+        continue;
+      }
       node.histogram = acquire(node.sums.count > layout().max_rows);
       built.push_back({node.histogram.get(), job.rows, {}});
       family.built[side] = &built.back();
-      task_.stats->built_rows += job.rows.end - job.rows.begin;
     }
   }
   RowPages& pages = data_.pages != nullptr ? *data_.pages : *resident_;
@@ -297,6 +302,15 @@ std::vector<BuiltHistogram> HistogramEvaluator::build(Team& team, std::span<cons
     if (!votes_) exchange_cells(team, shape_, shares_, built, *data_.exchange);
   }
   return built;
+}
+
+// A small leaf that cannot be split needs no histogram. Taking its few rows out of the parent's costs less than
+// clearing one and subtracting all cells.
+bool HistogramEvaluator::may_take_rows_out(std::span<const LeafJob> jobs, const Family& family) const {
+  if (!family.subtracts || sparse_ || data_.pages != nullptr || data_.exchange != nullptr) return false;
+  const LeafJob& job = jobs[family.jobs[0]];
+  return !job.may_split && job.forced < 0 && !state(job.node).histogram && !state(family.parent).histogram->large &&
+         job.rows.end - job.rows.begin <= HistogramBuilder::kTaskRows / 2;
 }
 
 // ---- settling the winners ----

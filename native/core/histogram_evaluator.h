@@ -124,6 +124,7 @@ class HistogramEvaluator : public LeafEvaluator {
     std::int32_t parent = -1;
     std::size_t jobs[2] = {kNone, kNone};  // jobs[0] is built from rows
     bool subtracts = false;                // jobs[1] is the parent minus jobs[0]
+    bool takes_rows_out = false;           // by the rows of jobs[0], which has no histogram of its own
     BuiltHistogram* built[2] = {nullptr, nullptr};
     std::unique_ptr<Histogram> packed_rest;
     std::vector<std::int32_t> alive;  // blocks of sparse columns to be searched
@@ -153,6 +154,7 @@ class HistogramEvaluator : public LeafEvaluator {
   void make_scratch(int n_threads);
   std::vector<Family> make_families(std::span<const LeafJob> jobs);
   std::vector<BuiltHistogram> build(Team& team, std::span<const LeafJob> jobs, std::vector<Family>& families);
+  bool may_take_rows_out(std::span<const LeafJob> jobs, const Family& family) const;
   // Whether this shard has the sums of a feature's cells.
   bool owns(std::int32_t f) const;
   void agree(std::span<const LeafJob> jobs, std::span<const Found> best, std::span<BestSplit> splits);

@@ -1,6 +1,7 @@
 // The part of the histogram evaluator that finds splits in the cells of lanes and sparse columns.
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 #include "core/category_search.h"
 #include "core/histogram_evaluator.h"
@@ -91,7 +92,7 @@ void HistogramEvaluator::search_lanes(std::span<const SearchedLeaf> leaves, Fami
     for (BuiltHistogram* const built : family.built) {
       if (built != nullptr) built->merge_lanes(shape_, block.group, range);
     }
-    if (family.subtracts) {
+    if (family.subtracts && !family.takes_rows_out) {
       subtract_range(*leaves[family.jobs[0]].histogram, range, shape_.n_cells, layout(),
                      *state(family.parent).histogram, family.packed_rest.get());
     }
@@ -328,7 +329,9 @@ void HistogramEvaluator::search_cells(const SearchedLeaf& leaf, const FeatureCel
   Candidate candidate;
   // A feature that wins ties is searched on its own; any other feature must be strictly better than the best so far.
   if (f > best.split.feature && !costs_.adjusts_gains()) candidate.gain = best.gain;
-  if (!kernels().search(args, layout(), rules_of(own), candidate)) return;
+  std::optional<SplitRules> own_rules;  // of few features: a copy takes as long as a short search
+  if (own.l2 != 0.0) own_rules = rules_of(own);
+  if (!kernels().search(args, layout(), own_rules ? *own_rules : rules_, candidate)) return;
   BestSplit split;
   split.feature = f;
   split.threshold = candidate.threshold;

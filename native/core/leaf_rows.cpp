@@ -1,6 +1,7 @@
 #include "core/leaf_rows.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <numeric>
 #include <stdexcept>
@@ -11,6 +12,7 @@ namespace {
 
 constexpr std::int64_t kPieceRows = 8192;  // least rows per task
 constexpr std::int64_t kCopyRows = 65536;
+constexpr std::int64_t kEndRows = 16384;  // rows that a thread takes from one end of a leaf at a time
 
 std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
@@ -74,11 +76,59 @@ const RowIdx* LeafRows::find(RowRange leaf, std::int64_t row) const {
   return std::lower_bound(begin, end, static_cast<RowIdx>(row));
 }
 
+// One thread starts at the first row, the other at the last, until they meet. Rows that go left stay in front as soon
+// as the first thread has found them, rows that go right stay behind in the same way; only the others are copied.
+void LeafRows::split_from_both_ends(Team& team, LeafSplit& split) {
+  const std::int64_t begin = split.begin;
+  const std::int64_t end = split.end;
+  const std::int64_t n_blocks = (end - begin + kEndRows - 1) / kEndRows;
+  std::atomic<std::int64_t> n_taken = 0;
+  struct Sides {
+    std::int64_t left = 0, right = 0;
+  };
+  Sides first, last;
+  team.for_each(2, [&](std::int64_t from_last, int) {
+    for (std::int64_t b = 0; n_taken.fetch_add(1, std::memory_order_relaxed) < n_blocks; ++b) {
+      const std::int64_t to = begin + (from_last ? n_blocks - 1 - b : b) * kEndRows;
+      const std::int64_t n = std::min(kEndRows, end - to);
+      if (!from_last) {
+        const std::int64_t n_left = split.splitter.split(from(to), to, n, rows_.data() + begin + first.left,
+                                                         right_.data() + begin + first.right);
+        first.left += n_left;
+        first.right += n - n_left;
+        continue;
+      }
+      const std::int64_t n_left = split.splitter.split(from(to), to, n, rows_.data() + to, right_.data() + to);
+      last.left += n_left;
+      last.right += n - n_left;
+      std::memcpy(left_.data() + end - last.left, rows_.data() + to, at(n_left) * sizeof(RowIdx));
+      std::memcpy(rows_.data() + end - last.right, right_.data() + to, at(n - n_left) * sizeof(RowIdx));
+    }
+  });
+  split.n_left = first.left + last.left;
+  // What was put aside: rows of the last blocks that go left, then rows of the first blocks that go right.
+  const std::int64_t n_left_blocks = (last.left + kPieceRows - 1) / kPieceRows;
+  const std::int64_t n_right_blocks = (first.right + kPieceRows - 1) / kPieceRows;
+  team.for_each(n_left_blocks + n_right_blocks, [&](std::int64_t b, int) {
+    const bool is_left = b < n_left_blocks;
+    const RowIdx* const source = is_left ? left_.data() + end - last.left : right_.data() + begin;
+    RowIdx* const target = rows_.data() + begin + (is_left ? first.left : split.n_left);
+    const std::int64_t from_row = (is_left ? b : b - n_left_blocks) * kPieceRows;
+    const std::int64_t n = std::min(kPieceRows, (is_left ? last.left : first.right) - from_row);
+    std::memcpy(target + from_row, source + from_row, at(n) * sizeof(RowIdx));
+  });
+}
+
 void LeafRows::split(Team& team, std::span<LeafSplit> splits) {
   // A leaf that one thread splits as a whole stays where it is: its rows are not copied back.
   std::int64_t total_rows = 0;
   for (const LeafSplit& split : splits) total_rows += split.end - split.begin;
   const std::int64_t piece_rows = std::max(kPieceRows, total_rows / (8 * team.n_threads()));
+  if (team.n_threads() == 2 && splits.size() == 1 && total_rows >= 8 * kEndRows) {
+    split_from_both_ends(team, splits.front());
+    identity_ = false;
+    return;
+  }
   std::vector<Piece> pieces;
   bool all_whole = true;
   for (std::size_t s = 0; s < splits.size(); ++s) {

@@ -88,6 +88,8 @@ class LeafRows {
     std::int64_t left_to = 0, right_to = 0;
   };
 
+  // Splits one large leaf on two threads.
+  void split_from_both_ends(Team& team, LeafSplit& split);
   // Rows per stretch: enough to be worth a search for its ends in every leaf.
   std::int64_t stretch_rows(Team& team, std::span<const RowRange> leaves) const;
   // The first row of a leaf that is at or after `row`.

@@ -91,9 +91,13 @@ void QuantisedRows::start(Team& team, const TreeTask& task, std::int64_t n_all, 
     }
     std::vector<std::uint32_t> own(at((end - begin) * words));
     sums[at(thread)] += kernels().quantize(block.gradient, block.hessian, end - begin, layout_, own.data());
-    for (std::int64_t i = 0; i < end - begin; ++i) {
-      std::copy_n(own.data() + i * words, words, values_ + task.rows[begin + i] * words);
+    const RowIdx* const rows = task.rows + begin;
+    if (words == 1) {
+      for (std::int64_t i = 0; i < end - begin; ++i) values_[rows[i]] = own[at(i)];
+      return;
     }
+    for (std::int64_t i = 0; i < end - begin; ++i)
+      std::copy_n(own.data() + i * 4, 4, values_ + rows[i] * std::int64_t{4});
   });
   total_ = {};
   for (const Sums& s : sums) total_ += s;

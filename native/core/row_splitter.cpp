@@ -109,6 +109,19 @@ std::int64_t RowSplitter::split(const RowIdx* rows, std::int64_t first_row, std:
   return two_bytes_ ? kernels().partition_u16(args) : kernels().partition_u8(args);
 }
 
+LaneTest RowSplitter::lane_test() const {
+  LaneTest test;
+  if (raw_ != nullptr || two_bytes_ || !sparse_.entry_rows.empty()) return test;
+  if (feature_ != nullptr && feature_->loose()) return test;
+  test.column = static_cast<const std::uint8_t*>(lane_.column);
+  test.row_shift = lane_.row_shift;
+  test.by_value = table_.empty() ? nullptr : table_.data();
+  test.n_values = static_cast<std::uint32_t>(table_.size());
+  test.threshold = lane_.threshold;
+  test.missing = lane_.missing_left ? lane_.missing_bin : lane_.threshold;
+  return test;
+}
+
 std::int64_t RowSplitter::split_values(const RowIdx* rows, std::int64_t first_row, std::int64_t n_rows, RowIdx* left,
                                        RowIdx* right) const {
   std::int64_t n_left = 0;

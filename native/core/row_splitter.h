@@ -14,6 +14,21 @@
 
 namespace gossamer {
 
+// A split that reads a lane of one byte: which of its values go left.
+struct LaneTest {
+  const std::uint8_t* column = nullptr;  // nullptr: the split reads something else
+  int row_shift = 0;                     // row r is at column[r << row_shift]
+  const std::uint8_t* by_value = nullptr;
+  std::uint32_t n_values = 0;  // of by_value
+  std::uint32_t threshold = 0;
+  std::uint32_t missing = 0;  // goes left, too
+
+  bool goes_left(std::uint32_t value) const {
+    if (by_value != nullptr) return value < n_values && by_value[value] != 0;
+    return value <= threshold || value == missing;
+  }
+};
+
 // Made once per split, then used by any number of threads. The matrix must outlive it.
 class RowSplitter {
  public:
@@ -33,6 +48,7 @@ class RowSplitter {
   // rows are rows of the page, and their bins are read from there.
   std::int64_t split(const RowIdx* rows, std::int64_t first_row, std::int64_t n_rows, RowIdx* left, RowIdx* right,
                      const RowPage* page = nullptr) const;
+  LaneTest lane_test() const;
 
  private:
   void find_lane(const BinMatrix& matrix);

@@ -7,6 +7,7 @@
 
 #include "core/row_pages.h"
 #include "core/row_splitter.h"
+#include "core/tile_tree.h"
 
 namespace gossamer {
 namespace {
@@ -14,15 +15,10 @@ namespace {
 // Rows split down the tree together: few enough to stay in the second-level cache.
 constexpr std::int64_t kBlockRows = 8192;
 
-struct Node {
-  RowSplitter splitter;
-  std::int32_t left, right;
-};
-
 // Calls reach(node or ~leaf, rows). Several times faster than walking row by row: one node is evaluated on many rows at
 // a time.
 template <class Reach>
-void split_down(const std::vector<Node>& nodes, std::span<RowIdx> rows, RowIdx* buffer, const RowPage* page,
+void split_down(const std::vector<TreeStep>& nodes, std::span<RowIdx> rows, RowIdx* buffer, const RowPage* page,
                 const Reach& reach) {
   struct Piece {
     std::int32_t node;
@@ -35,7 +31,7 @@ void split_down(const std::vector<Node>& nodes, std::span<RowIdx> rows, RowIdx* 
     if (piece.rows.empty()) continue;
     reach(piece.node, piece.rows);
     if (piece.node < 0) continue;
-    const Node& node = nodes[static_cast<std::size_t>(piece.node)];
+    const TreeStep& node = nodes[static_cast<std::size_t>(piece.node)];
     RowIdx* const first = piece.rows.data();
     const auto n = static_cast<std::int64_t>(piece.rows.size());
     const std::int64_t n_left = node.splitter.split(first, 0, n, first, buffer, page);
@@ -45,9 +41,9 @@ void split_down(const std::vector<Node>& nodes, std::span<RowIdx> rows, RowIdx* 
   }
 }
 
-std::vector<Node> nodes_of(const BinMatrix& matrix, const Tree& tree, const RawTable* raw) {
+std::vector<TreeStep> nodes_of(const BinMatrix& matrix, const Tree& tree, const RawTable* raw) {
   if (tree.by_value && raw == nullptr) throw std::invalid_argument("the tree compares values: it needs the raw table");
-  std::vector<Node> nodes;
+  std::vector<TreeStep> nodes;
   const std::size_t n_nodes = tree.by_value ? tree.column.size() : tree.feature.size();
   nodes.reserve(n_nodes);
   for (std::size_t i = 0; i < n_nodes; ++i) {
@@ -69,12 +65,14 @@ std::vector<Node> nodes_of(const BinMatrix& matrix, const Tree& tree, const RawT
   return nodes;
 }
 
-// Splits rows [begin, end) of a list (nullptr: of the table) down the tree, in blocks.
-template <class Reach>
-void split_blocks(Team& team, const std::vector<Node>& nodes, const RowIdx* rows, RowRange range, const RowPage* page,
-                  const Reach& reach) {
+// Splits rows [begin, end) of a list (nullptr: of the table) down the tree, in blocks. take_whole(begin, end) is true
+// if a block was dealt with as a whole.
+template <class TakeWhole, class Reach>
+void split_blocks(Team& team, const std::vector<TreeStep>& nodes, const RowIdx* rows, RowRange range,
+                  const RowPage* page, const TakeWhole& take_whole, const Reach& reach) {
   for_blocks(team, range.end - range.begin, kBlockRows, [&](std::int64_t first, std::int64_t last, std::int64_t, int) {
     const std::int64_t begin = range.begin + first;
+    if (take_whole(begin, range.begin + last)) return;
     std::vector<RowIdx> own(static_cast<std::size_t>(last - first));
     std::vector<RowIdx> buffer(own.size());
     if (rows != nullptr) {
@@ -92,9 +90,10 @@ void split_blocks(Team& team, const std::vector<Node>& nodes, const RowIdx* rows
 template <class Reach>
 void for_nodes(Team& team, const BinMatrix& matrix, const Tree& tree, const RowIdx* rows, std::int64_t n_rows,
                const RawTable* raw, const Reach& reach) {
-  const std::vector<Node> nodes = nodes_of(matrix, tree, raw);
+  const std::vector<TreeStep> nodes = nodes_of(matrix, tree, raw);
+  const auto none = [](std::int64_t, std::int64_t) { return false; };
   if (matrix.pages() == nullptr || tree.by_value) {
-    split_blocks(team, nodes, rows, {0, n_rows}, nullptr, reach);
+    split_blocks(team, nodes, rows, {0, n_rows}, nullptr, none, reach);
     return;
   }
   std::vector<RowIdx> sorted;
@@ -113,7 +112,7 @@ void for_nodes(Team& team, const BinMatrix& matrix, const Tree& tree, const RowI
       };
       range = {place_of(page.rows.begin), place_of(page.rows.end)};
     }
-    split_blocks(team, nodes, rows, range, &page, reach);
+    split_blocks(team, nodes, rows, range, &page, none, reach);
   });
 }
 
@@ -177,13 +176,24 @@ void add_tree_to_scores(Team& team, const BinMatrix& matrix, const Tree& tree, c
 void add_tree_to_scores(Team& team, const BinMatrix& matrix, const Tree& tree, const double* values,
                         std::int64_t n_values, const RowIdx* rows, std::int64_t n_rows, double* score,
                         const RawTable* raw) {
-  for_leaves(team, matrix, tree, rows, n_rows, raw, [&](std::size_t leaf, std::span<const RowIdx> reached) {
-    const double* const own_values = values + static_cast<std::int64_t>(leaf) * n_values;
+  const auto add_leaf = [&](std::int32_t node, std::span<const RowIdx> reached) {
+    if (node >= 0) return;
+    const double* const own_values = values + static_cast<std::int64_t>(~node) * n_values;
     for (std::int64_t k = 0; k < n_values; ++k) {
       double* const output = score + k * matrix.n_rows();
       for (const RowIdx row : reached) output[row] += own_values[k];
     }
-  });
+  };
+  if (matrix.pages() == nullptr && !tree.by_value) {
+    const std::vector<TreeStep> nodes = nodes_of(matrix, tree, raw);
+    const TileTree tiles(nodes, values, n_values);
+    const auto add_whole = [&](std::int64_t begin, std::int64_t end) {
+      return tiles.is_usable() && tiles.add(rows, begin, end, matrix.n_rows(), score);
+    };
+    split_blocks(team, nodes, rows, {0, n_rows}, nullptr, add_whole, add_leaf);
+    return;
+  }
+  for_nodes(team, matrix, tree, rows, n_rows, raw, add_leaf);
 }
 
 void visit_nodes(Team& team, const BinMatrix& matrix, const Tree& tree,

@@ -84,6 +84,27 @@ void fill_operands(const FillOperandsArgs<T>& a) {
   write(nan_is_zero, false, static_cast<int8_t>(zero_bin - 128));
 }
 
+template <bool kStrided>
+inline void fill_set_operands_of(const uint8_t* lane, int row_shift, int64_t n_rows, int8_t* __restrict byte,
+                                 int8_t* __restrict bit) {
+  for (int64_t i = 0; i < n_rows; ++i) {
+    const uint32_t value = lane[kStrided ? i << row_shift : i];
+    byte[i] = static_cast<int8_t>((value >> 3) + (value >> 7) * 112);
+    bit[i] = static_cast<int8_t>(1u << (value & 7));
+  }
+}
+
+void fill_set_operands(const uint8_t* lane, int row_shift, int64_t n_rows, int8_t* byte, int8_t* bit) {
+  row_shift == 0 ? fill_set_operands_of<false>(lane, 0, n_rows, byte, bit)
+                 : fill_set_operands_of<true>(lane, row_shift, n_rows, byte, bit);
+}
+
+#if defined(GOSSAMER_AVX2)
+constexpr int64_t kMostTileNodes = 255;
+#else
+constexpr int64_t kMostTileNodes = 15;  // sets are looked up one by one
+#endif
+
 // The rows of one register, and how a node moves them from leaf to leaf.
 #if defined(GOSSAMER_AVX512)
 

@@ -3,12 +3,15 @@
 struct PackedOps {
   using Cell = PackedCell;
   using Row = PackedRow;
+  static constexpr int kMaxLanes = 12;  // per pass: three quarters of a first-level cache of 32 KB
   static void add(Cell* cell, Cell value) { *cell += value; }
+  static Cell negative(Cell value) { return 0 - value; }
 };
 
 struct WideOps {
   using Cell = WideCell;
   using Row = WideCell;
+  static constexpr int kMaxLanes = 8;  // beyond it, passes cost less than cells that leave the cache
   static void add(Cell* cell, const Cell& value) {
 #if !defined(GOSSAMER_GENERIC_KERNELS)
     __m128i* const p = reinterpret_cast<__m128i*>(cell);
@@ -18,6 +21,7 @@ struct WideOps {
     cell->hessian_count += value.hessian_count;
 #endif
   }
+  static Cell negative(const Cell& value) { return {0 - value.gradient, 0 - value.hessian_count}; }
 };
 
 // Adds to kLanes lanes (at most 8) whose bins are the low bytes of `bins`.
@@ -57,7 +61,6 @@ struct Spreader {
 // Gathered rows are first copied to a compact buffer.
 constexpr int64_t kChunkRows = 1024;
 constexpr int64_t kMaxRowBytes = 32;
-constexpr int kMaxLanes = 16;  // per pass: 16 x 256 x 8 bytes is a first-level cache
 constexpr int64_t kAhead = 200;
 
 struct Numbers {
@@ -77,7 +80,7 @@ struct NextRows {
   const RowIdx* rows;
   int64_t stride;
   int64_t n;
-  int64_t passes;  // 1 or 2
+  int64_t passes;
   int64_t pass;
 
   // While rows i and i + 1 are added. Always inlined: gcc takes a function that only prefetches for one without effect
@@ -128,7 +131,7 @@ void add_lanes(const uint8_t* bins, int64_t stride, const typename Ops::Cell* va
   if (i < n) add_row(bins, values[i]);
 }
 
-template <class Ops, int kLaneCells, int kLanes = kMaxLanes>
+template <class Ops, int kLaneCells, int kLanes = Ops::kMaxLanes>
 void add_pass(int n_lanes, const uint8_t* bins, int64_t stride, const typename Ops::Cell* values, int64_t n,
               typename Ops::Cell* cells, NextRows next) {
   if (n_lanes == kLanes) return add_lanes<Ops, kLaneCells, kLanes>(bins, stride, values, n, cells, next);
@@ -157,6 +160,12 @@ inline const uint8_t* load_chunk(const BuildArgs& a, int64_t begin, int64_t n, i
   return bins;
 }
 
+// Cells that wrap around are right again once all their rows are taken out.
+template <class Ops>
+inline void negate(typename Ops::Cell* values, int64_t n) {
+  for (int64_t i = 0; i < n; ++i) values[i] = Ops::negative(values[i]);
+}
+
 inline NextRows rows_after(const BuildArgs& a, int64_t begin, int64_t n, int64_t row_bytes, int64_t passes) {
   const int64_t after = a.n_rows - begin - n;
   const char* const bins = static_cast<const char*>(a.bins);
@@ -171,14 +180,16 @@ void build_lanes(const BuildArgs& a) {
   alignas(64) uint8_t bins[kChunkRows * kMaxRowBytes + 8];
   alignas(64) Cell values[kChunkRows];
   auto* const cells = static_cast<Cell*>(a.cells);
-  // Equal passes leave the most of the cache to the rows: 14 + 14 lanes, not 16 + 12.
-  const int n_passes = (a.n_lanes + kMaxLanes - 1) / kMaxLanes;
+  // Equal passes leave the most of the cache to the rows: 10 + 10 lanes, not 12 + 8.
+  const int n_passes = (a.n_lanes + Ops::kMaxLanes - 1) / Ops::kMaxLanes;
   const int n_each = (a.n_lanes + n_passes - 1) / n_passes;
   for (int64_t begin = 0; begin < a.n_rows; begin += kChunkRows) {
     const int64_t n = a.n_rows - begin < kChunkRows ? a.n_rows - begin : kChunkRows;
     const uint8_t* const chunk = load_chunk<Ops>(a, begin, n, a.row_stride, bins, values);
+    if (a.take_out) negate<Ops>(values, n);
     NextRows next = rows_after(a, begin, n, a.row_stride, n_passes);
     for (int lane = 0; lane < a.n_lanes; lane += n_each, ++next.pass) {
+      if (next.pass == 2) next.n = 0;  // all of them have been fetched
       const int lanes = a.n_lanes - lane < n_each ? a.n_lanes - lane : n_each;
       add_pass<Ops, kLaneCells>(lanes, chunk + lane, a.row_stride, values, n, cells + lane * kLaneCells, next);
     }
@@ -245,6 +256,7 @@ void build_lanes_u16(const BuildArgs& a) {
   for (int64_t begin = 0; begin < a.n_rows; begin += kChunkRows) {
     const int64_t n = a.n_rows - begin < kChunkRows ? a.n_rows - begin : kChunkRows;
     const uint8_t* const chunk = load_chunk<Ops>(a, begin, n, row_bytes, bins, values);
+    if (a.take_out) negate<Ops>(values, n);
     add_pass_u16<Ops>(a, chunk, values, n, rows_after(a, begin, n, row_bytes, 1));
   }
 }

@@ -10,7 +10,7 @@
 
 namespace gossamer {
 
-// Adds rows into the cells of one group of lanes. `cells` is not cleared.
+// Adds rows into the cells of one group of lanes, or takes them out of it. `cells` is not cleared.
 struct BuildArgs {
   const void* bins = nullptr;   // row-major, first row of the matrix; uint8 or uint16
   std::int64_t row_stride = 0;  // elements
@@ -23,6 +23,7 @@ struct BuildArgs {
   const void* row_values = nullptr;  // per row: PackedRow, or WideCell in a wide layout
   const CellLayout* layout = nullptr;
   void* cells = nullptr;  // PackedCell, or WideCell
+  bool take_out = false;
 };
 
 // Adds rows into the cells of sparse columns: only entries are touched.
@@ -419,6 +420,11 @@ struct KernelTable {
 
   void (*fill_operands_f32)(const FillOperandsArgs<float>&);
   void (*fill_operands_f64)(const FillOperandsArgs<double>&);
+  // Both operands of categories, which here are the values of a lane of one byte.
+  void (*fill_set_operands)(const std::uint8_t* lane, int row_shift, std::int64_t n_rows, std::int8_t* byte,
+                            std::int8_t* bit);
+  // Larger trees of sets are faster split down node by node than evaluated on tiles.
+  std::int64_t most_tile_nodes;
   // Operands are kOperandRows apart. Operands and `leaf` hold kOperandRows rows, whatever n_rows. `sets` is nullptr
   // where no node splits categories.
   void (*find_leaves)(const CompactNode* nodes, std::int64_t n_nodes, const CategoryBits* sets,

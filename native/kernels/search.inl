@@ -212,9 +212,16 @@ inline Limits8 limits_of(const ValueLimits& limits, int side, const Prefix& p, i
   return {eight_limits(limits.by_threshold[2 * side], p, i), eight_limits(limits.by_threshold[2 * side + 1], p, i)};
 }
 
+// Both sides of eight splits. Without L2, hessians are the denominators: to add zero would not change them.
+template <bool kHasL2>
+inline GainFraction<V8d> fraction_of(const V8d& gl, const V8d& hl, const V8d& gr, const V8d& hr, double lambda_l2) {
+  if constexpr (kHasL2) return plain_gain(gl, hl, gr, hr, lambda_l2);
+  return {gl * gl * hr + gr * gr * hl, hl * hr};
+}
+
 // Raises `best` to the first highest gain that exceeds it among thresholds [begin, end); returns that threshold, or -1.
 // With kLimited, both values are clamped to a.limits; the gain without limits is never less.
-template <bool kPlain, bool kLimited, class PrefixSums>
+template <bool kPlain, bool kHasL2, bool kLimited, class PrefixSums>
 int evaluate(const SearchArgs& a, const SplitRules& r, const PrefixSums& p, int begin, int end, double& best) {
   const auto least_count = static_cast<int64_t>(__builtin_ceil(r.min_data));
   const auto most_count = static_cast<int64_t>(a.count) - least_count;
@@ -233,23 +240,27 @@ int evaluate(const SearchArgs& a, const SplitRules& r, const PrefixSums& p, int 
     const V8d hl = p.hessians(i);
     const V8d gr = a.gradient - gl;
     const V8d hr = a.hessian - hl;
-    Mask8 admissible = at_least(hl, min_hessian) & at_least(hr, min_hessian);
+    [[maybe_unused]] GainFraction<V8d> both{};
+    Mask8 admissible;
+    if constexpr (kPlain) {
+      both = fraction_of<kHasL2>(gl, hl, gr, hr, r.lambda_l2);
+      admissible = above(both.numerator, bar * both.denominator);
+      if (!any(admissible)) continue;
+      admissible &= at_least(hl, min_hessian) & at_least(hr, min_hessian);
+    } else {
+      admissible = at_least(hl, min_hessian) & at_least(hr, min_hessian);
+    }
     if (first_count < least_count || last_count > most_count) {
       const V8d cl = p.counts(i);
       admissible &= at_least(cl, min_data) & at_least(a.count - cl, min_data);
     }
+    if (!any(admissible)) continue;
     V8d gain;
-    if constexpr (kPlain) {
-      const GainFraction<V8d> both = plain_gain(gl, hl, gr, hr, r.lambda_l2);
-      admissible &= above(both.numerator, bar * both.denominator);
-      if (!any(admissible)) continue;
-      if constexpr (!kLimited) gain = both.numerator / both.denominator;
-    } else {
-      if (!any(admissible)) continue;
-      if constexpr (!kLimited) {
-        const V8d cl = p.counts(i);
-        gain = leaf_gain(gl, hl, cl, r, a.parent_output) + leaf_gain<V8d>(gr, hr, a.count - cl, r, a.parent_output);
-      }
+    if constexpr (kPlain && !kLimited) {
+      gain = both.numerator / both.denominator;
+    } else if constexpr (!kLimited) {
+      const V8d cl = p.counts(i);
+      gain = leaf_gain(gl, hl, cl, r, a.parent_output) + leaf_gain<V8d>(gr, hr, a.count - cl, r, a.parent_output);
     }
     [[maybe_unused]] V8d rise{};
     if constexpr (kLimited) {
@@ -283,7 +294,9 @@ template <bool kLimited, class PrefixSums>
 bool improve_within(const SearchArgs& a, const SplitRules& r, const PrefixSums& p, const Fields& add, Candidate& best) {
   const int begin = a.only_threshold >= 0 ? a.only_threshold : 0;
   const int end = a.only_threshold >= 0 ? a.only_threshold + 1 : p.n;
-  const auto run = r.plain() ? evaluate<true, kLimited, PrefixSums> : evaluate<false, kLimited, PrefixSums>;
+  const auto run = !r.plain()           ? evaluate<false, true, kLimited, PrefixSums>
+                   : r.lambda_l2 != 0.0 ? evaluate<true, true, kLimited, PrefixSums>
+                                        : evaluate<true, false, kLimited, PrefixSums>;
   const int t = run(a, r, p.with(add), begin, end, best.gain);
   if (t < 0) return false;
   best.threshold = p.bin_of(t);

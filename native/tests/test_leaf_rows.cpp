@@ -15,7 +15,7 @@ struct Range {
 TEST_SUITE("leaf_rows") {
   TEST_CASE("splits, several at once, with any number of threads") {
     MixedShape shape;
-    shape.n_rows = 70001;  // leaves of several pieces
+    shape.n_rows = 270001;  // leaves of several pieces, and such that two threads split from both ends
     Mixed m = make_mixed(shape, 410);
     for (const NamedStorage& s : storages_of(m)) {
       const auto matrix = fill_training(m, s.storage, m.table.dense());

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "core/tile_tree.h"
 #include "core/tree.h"
 #include "sparse_table.h"
 
@@ -167,6 +168,48 @@ TEST_SUITE("scores") {
       add_tree_to_scores(team, *training, tree, values.data(), n_values, nullptr, n_rows, score.data());
       CHECK(first_difference(score, expected) == -1);
     }
+  }
+
+  TEST_CASE("trees on lanes of one byte are evaluated on tiles, others are not") {
+    MixedShape shape;
+    shape.n_rows = 1000;
+    Mixed m = make_mixed(shape, 137);
+    Random random(137);
+    at_every_level([&] {
+      for (const NamedStorage& s : storages_of(m)) {
+        CAPTURE(s.name);
+        const auto training = fill_training(m, s.storage, m.table.dense());
+        for (std::size_t f = 0; f < m.features.size(); ++f) {
+          CAPTURE(f);
+          const Feature& own = training->features()[f];
+          const RowSplitter splitter(*training, static_cast<std::int32_t>(f), 0, false);
+          const double values[2] = {1.0, 2.0};
+          const std::vector<TreeStep> steps{{splitter, ~0, ~1}};
+          const TileTree tiles(steps, values, 1);
+          const bool one_byte = !own.loose() && own.entries < 0 && !training->groups()[at(own.group)].two_bytes;
+          CHECK(tiles.is_usable() == one_byte);
+          if (!one_byte) continue;
+          // All rows, some of them, rows that are far apart, and rows in another order.
+          std::vector<RowIdx> left(at(shape.n_rows)), right(left.size());
+          const std::int64_t n_left = splitter.split(nullptr, 0, shape.n_rows, left.data(), right.data());
+          std::vector<double> expected(left.size(), 2.0), score(left.size());
+          for (std::int64_t i = 0; i < n_left; ++i) expected[left[at(i)]] = 1.0;
+          CHECK(tiles.add(nullptr, 0, shape.n_rows, shape.n_rows, score.data()));
+          CHECK(first_difference(score, expected) == -1);
+          std::vector<RowIdx> every_third;
+          for (RowIdx row = 0; row < 1000; row += 3) every_third.push_back(row);
+          for (const RowIdx row : every_third) expected[row] *= 2.0;
+          const auto n = static_cast<std::int64_t>(every_third.size());
+          CHECK(tiles.add(every_third.data(), 0, n, shape.n_rows, score.data()));
+          CHECK(first_difference(score, expected) == -1);
+          const RowIdx far[2] = {3, 900};
+          const RowIdx back[2] = {4, 3};
+          CHECK(!tiles.add(far, 0, 2, shape.n_rows, score.data()));
+          CHECK(!tiles.add(back, 0, 2, shape.n_rows, score.data()));
+          CHECK(first_difference(score, expected) == -1);
+        }
+      }
+    });
   }
 
   TEST_CASE("no rows, and rows without anything odd") {

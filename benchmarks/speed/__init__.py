@@ -1,0 +1,1 @@
+"""Training and prediction times beside the peers, over many kinds of data."""
