@@ -6,13 +6,17 @@ import os
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
+import gossamer.data
 import gossamer.model
 from gossamer.callbacks import EvalResult
+from gossamer.arguments import as_path
 from gossamer.compat.lightgbm.conflicts import read_params
+from gossamer.compat.lightgbm.data_set import Dataset
+from gossamer.compat.lightgbm.shown_params import loaded_params
 from gossamer.compat.shap import register_if_imported
-from gossamer.data import Dataset, Sequence
+from gossamer.data import Sequence
 from gossamer.errors import GossamerError
-from gossamer.logger import register_logger
+from gossamer.logger import register_logger, warn
 
 # Every error that Gossamer raises on purpose is one of these.
 LightGBMError = GossamerError
@@ -55,19 +59,25 @@ class Booster(gossamer.model.Booster):
     def __init__(
         self,
         params: Mapping[str, Any] | None = None,
-        train_set: Dataset | None = None,
+        train_set: gossamer.data.Dataset | None = None,
         model_file: str | os.PathLike[str] | None = None,
         model_str: str | None = None,
     ) -> None:
         """Start a training, or load a model."""
-        super().__init__(read_params(params), train_set, model_file, model_str)
+        params = read_params(params)
+        super().__init__(params, train_set, model_file, model_str)
+        if train_set is None:
+            if params:
+                warn("Ignoring params: those of the saved model are used.")
+            text = model_str if model_file is None else as_path(model_file).read_bytes()
+            self.params = {**self.params, **loaded_params(text)}
 
     def feature_name(self) -> list[str]:
         """Return the names of the columns; as in LightGBM, white space is an underscore."""
         return ["_".join(name.split()) or "_" for name in super().feature_name()]
 
     @property
-    def valid_sets(self) -> list[Dataset]:
+    def valid_sets(self) -> list[gossamer.data.Dataset]:
         """The validation sets, until the data is freed."""
         return [] if self.training is None else [scored.given for scored in self.training.valid]
 

@@ -6,10 +6,11 @@ import functools
 from collections.abc import Mapping
 from typing import Any, Final
 
-from gossamer.compat.lightgbm.basic import Booster, Dataset
+from gossamer.compat.lightgbm.basic import Booster
 from gossamer.compat.lightgbm.conflicts import read_params
 from gossamer.compat.lightgbm.shown_params import shown_params
 from gossamer.cv import cv as gossamer_cv
+from gossamer.data import Dataset
 from gossamer.errors import ParameterError
 from gossamer.model import CVBooster
 from gossamer.train import train as gossamer_train
@@ -46,7 +47,8 @@ def train(
     booster = gossamer_train(params, train_set, *args, **kwargs)
     if booster.was_interrupted:
         raise KeyboardInterrupt
-    booster.params = shown_params(booster.params, n_rounds)
+    columns = train_set.categorical_columns
+    booster.params = shown_params(booster.params, n_rounds, columns)
     return Booster.adopt(booster)
 
 
@@ -69,5 +71,5 @@ def cv(
         models = found["cvbooster"]
         models.boosters = [Booster.adopt(booster) for booster in models.boosters]
         for booster in models.boosters:
-            booster.params = shown_params(booster.params, n_rounds)
+            booster.params = shown_params(booster.params, n_rounds, train_set.categorical_columns)
     return found
