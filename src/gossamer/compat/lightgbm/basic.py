@@ -8,8 +8,8 @@ from typing import Any, ClassVar
 
 import gossamer.data
 import gossamer.model
-from gossamer.callbacks import EvalResult
 from gossamer.arguments import as_path
+from gossamer.callbacks import EvalResult
 from gossamer.compat.lightgbm.conflicts import read_params
 from gossamer.compat.lightgbm.data_set import Dataset
 from gossamer.compat.lightgbm.shown_params import loaded_params
@@ -17,6 +17,7 @@ from gossamer.compat.shap import register_if_imported
 from gossamer.data import Sequence
 from gossamer.errors import GossamerError
 from gossamer.logger import register_logger, warn
+from gossamer.objectives.binary import any_label
 
 # Every error that Gossamer raises on purpose is one of these.
 LightGBMError = GossamerError
@@ -64,13 +65,20 @@ class Booster(gossamer.model.Booster):
         model_str: str | None = None,
     ) -> None:
         """Start a training, or load a model."""
-        params = read_params(params)
-        super().__init__(params, train_set, model_file, model_str)
+        given = read_params(params) or {}
+        with any_label():
+            mine = None if train_set is None else given
+            super().__init__(mine, train_set, model_file, model_str)
         if train_set is None:
-            if params:
+            if given:
                 warn("Ignoring params: those of the saved model are used.")
             text = model_str if model_file is None else as_path(model_file).read_bytes()
-            self.params = {**self.params, **loaded_params(text)}
+            self.params = {**given, **self.params, **loaded_params(text)}
+
+    @any_label()
+    def add_valid(self, data: gossamer.data.Dataset, name: str) -> gossamer.model.Booster:
+        """Add a validation set; see `gossamer.Booster.add_valid`."""
+        return super().add_valid(data, name)
 
     def feature_name(self) -> list[str]:
         """Return the names of the columns; as in LightGBM, white space is an underscore."""

@@ -13,6 +13,7 @@ from gossamer.cv import cv as gossamer_cv
 from gossamer.data import Dataset
 from gossamer.errors import ParameterError
 from gossamer.model import CVBooster
+from gossamer.objectives.binary import any_label
 from gossamer.train import train as gossamer_train
 
 __all__ = ["CVBooster", "cv", "train"]
@@ -44,7 +45,8 @@ def train(
     params = read_params(params)
     n_rounds = args[0] if args else kwargs.get("num_boost_round", _DEFAULT_ROUNDS)
     _check_rounds(n_rounds)
-    booster = gossamer_train(params, train_set, *args, **kwargs)
+    with any_label():
+        booster = gossamer_train(params, train_set, *args, **kwargs)
     if booster.was_interrupted:
         raise KeyboardInterrupt
     columns = train_set.categorical_columns
@@ -66,7 +68,8 @@ def cv(
     params = read_params(params)
     n_rounds = args[0] if args else kwargs.get("num_boost_round", _DEFAULT_ROUNDS)
     _check_rounds(n_rounds)
-    found = gossamer_cv(params, train_set, *args, **kwargs)
+    with any_label():
+        found = gossamer_cv(params, train_set, *args, **kwargs)
     if "cvbooster" in found:
         models = found["cvbooster"]
         models.boosters = [Booster.adopt(booster) for booster in models.boosters]

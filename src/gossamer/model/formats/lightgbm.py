@@ -22,6 +22,7 @@ from gossamer.model.formats.lightgbm_text import Block, Sections, split_sections
 from gossamer.model.formats.lightgbm_write import feature_infos, write_trees
 from gossamer.model.inspection.importance import feature_importance
 from gossamer.model.model import Model
+from gossamer.params import CANONICAL, TABLE
 
 _VERSIONS: Final = ("v2", "v3", "v4")
 _MOST_OUTPUTS: Final = 2**20
@@ -171,7 +172,7 @@ def write(
         *_importances(model, names, importance_type),
         "",
         "parameters:",
-        *_parameters(model, objective, model.params if params is None else params),
+        *_parameters(model, objective, params),
         "",
         text_of.END_OF_PARAMETERS,
         "",
@@ -187,7 +188,9 @@ def _importances(model: Model, names: list[str], importance_type: str) -> list[s
     return [f"{names[c]}={used[c]}" for c in np.argsort(-used, kind="stable") if used[c]]
 
 
-def _parameters(model: Model, objective: str | None, params: Mapping[str, Any]) -> list[str]:
+def _parameters(model: Model, objective: str | None, params: Mapping[str, Any] | None) -> list[str]:
+    if params is None:
+        params = {n: v for n, v in model.params.items() if TABLE[CANONICAL[n]].kept}
     word = objective.split()[0] if objective else "custom"
     levels = model.levels.by_column if model.levels else {}
     return write_parameters(params, model.objective, word, tuple(levels))

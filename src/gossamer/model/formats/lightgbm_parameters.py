@@ -79,8 +79,8 @@ def write_parameters(
     Example:
         >>> from gossamer.objectives import Regression
         >>> lines = write_parameters({"num_leaves": 7, "metric": "l1"}, Regression(), "regression")
-        >>> len(lines), lines[:3], lines[-1]
-        (120, ['[boosting: gbdt]', '[objective: regression]', '[num_iterations: 100]'], '[metric: l1]')
+        >>> len(lines), [line for line in lines if "num_leaves" in line or "metric:" in line]
+        (119, ['[num_leaves: 7]', '[metric: l1]'])
     """
     known = {name: None if callable(value) else value for name, value in params.items()}
     found = resolve(known, context="predict")
