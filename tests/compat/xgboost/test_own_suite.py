@@ -230,3 +230,18 @@ def test_methods_that_need_values_in_memory(method: str) -> None:
 
     with pytest.raises(ValueError, match="Only the `hist` method"):
         xgb.train({"tree_method": method}, xgb.ExtMemQuantileDMatrix(Once()), 1)
+
+
+@pytest.mark.parametrize("kind", ["tree", "forest"])
+def test_weights_of_dropped_trees(kind: str) -> None:
+    """With every tree dropped in every round nothing is random."""
+    peer = pytest.importorskip("xgboost")
+    rng = np.random.default_rng(0)
+    x = rng.integers(0, 20, size=(400, 3)).astype(float)
+    params = {"booster": "dart", "rate_drop": 1.0, "normalize_type": kind, "max_depth": 3}
+    params |= {"tree_method": "exact", "base_score": 0.5, "eta": 0.4}
+    found = [
+        library.train(params, library.DMatrix(x, x[:, 0] + x[:, 1]), 8).predict(library.DMatrix(x))
+        for library in (xgb, peer)
+    ]
+    np.testing.assert_allclose(*found, rtol=1e-5)
