@@ -158,12 +158,12 @@ def test_files_of_estimators_of_another_kind(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("code", [-1.0, 2.0**24])
 @pytest.mark.parametrize("method", ["hist", "approx"])
-def test_codes_that_are_no_categories(code: float, method: str) -> None:
+def test_codes_that_are_not_categories(code: float, method: str) -> None:
     table = np.tile([[0.0, 1.0], [1.0, 0.0]], (50, 1))
     table[13, 1] = code
     for rows in (table, csr_matrix(table)):
         data = xgb.DMatrix(rows, np.arange(100), feature_types=["q", "c"])
-        with pytest.raises(ValueError, match="column 1 has a code that is no category"):
+        with pytest.raises(ValueError, match="column 1 has a code that is not a category"):
             xgb.train({"tree_method": method}, data, 1)
     xgb.train({"tree_method": method}, xgb.DMatrix(table, np.arange(100)), 1)
 

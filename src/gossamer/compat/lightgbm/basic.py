@@ -71,7 +71,7 @@ class Booster(gossamer.model.Booster):
             super().__init__(mine, train_set, model_file, model_str)
         if train_set is None:
             if given:
-                warn("Ignoring params: those of the saved model are used.")
+                warn("Ignoring params: the saved model's parameters are used.")
             text = model_str if model_file is None else as_path(model_file).read_bytes()
             self.params = {**given, **self.params, **loaded_params(text)}
 

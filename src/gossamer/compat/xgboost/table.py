@@ -257,7 +257,7 @@ def categorical_columns(types: Sequence[str] | None, table: Any) -> list[int] | 
         is_bad = (codes < 0) | (codes >= _MOST_CATEGORIES)
         if is_bad.any():
             raise DataError.because(
-                f"column {column} has a code that is no category",
+                f"column {column} has a code that is not a category",
                 got=codes[is_bad][0],
                 expected=f"numbers from 0 to {_MOST_CATEGORIES - 1}",
             )
