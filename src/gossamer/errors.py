@@ -62,7 +62,7 @@ class ModelFileError(GossamerError):
     """A model file is damaged, of another format, or written by a newer version."""
 
 
-class NotSupportedError(GossamerError):
+class NotSupportedError(GossamerError, NotImplementedError):
     """The request is understood, but this version of Gossamer cannot do it."""
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -45,44 +46,81 @@ num_machines = 1
 local_listen_port = 12400
 machine_list_file = mlist.txt
 """
-REGRESSION = """
+# What the examples have besides, at the values that they have there.
+REST = """
+metric_freq = 1
+is_training_metric = true
+max_bin = 255
+tree_learner = serial
+is_enable_sparse = true
+use_two_round_loading = false
+is_save_binary_file = false
+output_model = LightGBM_model.txt
+num_machines = 1
+local_listen_port = 12400
+machine_list_file = mlist.txt
+"""
+LINEAR = BINARY.replace("objective = binary", "objective = binary\nlinear_tree = true")
+REGRESSION = (
+    """
 task = train
 boosting_type = gbdt
 objective = regression
 metric = l2
+# column in data to use as label
+label_column = 0
+# forced bin thresholds
+forcedbins_filename = forced_bins.json
 data = regression.train
 valid_data = regression.test
 num_trees = 8
 learning_rate = 0.05
 num_leaves = 15
-forcedbins_filename =
-output_model = LightGBM_model.txt
+feature_fraction = 0.9
+bagging_freq = 5
+bagging_fraction = 0.8
+min_data_in_leaf = 20
+min_sum_hessian_in_leaf = 5.0
 """
+    + REST
+)
 MULTICLASS = """
 task = train
+boosting_type = gbdt
 objective = multiclass
 metric = multi_logloss,auc_mu
+auc_mu_weights = 0,1,2,3,0,4,5,6,0
 num_class = 3
+metric_freq = 1
+is_training_metric = true
+max_bin = 255
 data = multiclass.train
 valid_data = multiclass.test
 early_stopping = 10
 num_trees = 8
 learning_rate = 0.05
 num_leaves = 7
-output_model = LightGBM_model.txt
 """
-RANKING = """
+RANKING = (
+    """
 task = train
+boosting_type = gbdt
 objective = {objective}
 metric = ndcg
 ndcg_eval_at = 1,3,5
 data = rank.train
 valid_data = rank.test
 num_trees = 8
+learning_rate = 0.1
 num_leaves = 7
+feature_fraction = 1.0
+bagging_freq = 1
+bagging_fraction = 0.9
 min_data_in_leaf = 5
-output_model = LightGBM_model.txt
+min_sum_hessian_in_leaf = 0.5
 """
+    + REST
+)
 PREDICT = """
 task = predict
 data = {data}
@@ -107,6 +145,8 @@ def data(folder: Path) -> dict[str, np.ndarray]:
     """Files like those of LightGBM's examples, and the tables to predict."""
     pytest.importorskip("pyarrow")
     tables = {}
+    bounds = [{"feature": 0, "bin_upper_bound": [0.3, 0.35, 0.4]}]
+    Path("forced_bins.json").write_text(json.dumps(bounds))
     for part in ("train", "test"):
         x = RNG.normal(size=(N_ROWS, 5)).round(3)
         score = x[:, 0] + x[:, 1] ** 2
@@ -138,12 +178,13 @@ def _predict(run: Any, data: str, *more: str) -> np.ndarray:
     ("conf", "name", "table"),
     [
         (BINARY, "binary", "test"),
+        (LINEAR, "binary", "test"),
         (REGRESSION, "regression", "test"),
         (MULTICLASS, "multiclass", "test"),
         (RANKING.format(objective="lambdarank"), "rank", "rank.test"),
         (RANKING.format(objective="rank_xendcg"), "rank", "rank.test"),
     ],
-    ids=["binary", "regression", "multiclass", "lambdarank", "xendcg"],
+    ids=["binary", "linear", "regression", "multiclass", "lambdarank", "xendcg"],
 )
 def test_the_examples(run: Any, data: Any, conf: str, name: str, table: str) -> None:
     output = _train(run, conf)

@@ -84,9 +84,10 @@ class DaskGossamerModel(GossamerModel):
         self.client = client
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Return all parameters but the client, which belongs to this process."""
+        """Return all parameters but a client, which belongs to this process."""
         params = super().get_params(deep)
-        params.pop("client", None)
+        if params.get("client") is not None:
+            del params["client"]
         return params
 
     def __getstate__(self) -> dict[str, Any]:

@@ -240,7 +240,7 @@ class Dataset:
         query: Any = None,
     ) -> Dataset:
         """Make a validation set that uses the bins of this one."""
-        return Dataset(
+        return type(self)(
             data,
             label,
             reference=self,
@@ -263,7 +263,7 @@ class Dataset:
             params: Other parameters than this data set's.
         """
         rows = sorted_rows(used_indices)
-        subset = Dataset(
+        subset = type(self)(
             None,
             reference=self,
             params=self._lazy.all_params() if params is None else params,

@@ -21,7 +21,7 @@ from gossamer.data.files import is_binary_dataset
 from gossamer.data.labels.queries import check_query
 from gossamer.data.labels.row_fields import check_field, known_field
 from gossamer.data.request import Request, is_auto
-from gossamer.data.table.frames import take_rows_of
+from gossamer.data.table.frames import is_frame, take_rows_of
 from gossamer.data.table.matrix import as_table
 from gossamer.data.table.names import check_names
 from gossamer.data.table.sparse import is_sparse
@@ -57,6 +57,7 @@ class LazyData:
         table: Of a subset whose parent has released its table: that table, until it is built.
         version: How often fields were set.
         built: What it was built to; None: not built yet.
+        fixed_params: Parameters that no training can change once it is built.
     """
 
     data: Any
@@ -71,6 +72,7 @@ class LazyData:
     table: GivenRows | None = None
     version: int = 0
     built: BuiltData | None = None
+    fixed_params: tuple[str, ...] = BINNING_PARAMS
     lock: RLock = field(default_factory=RLock)
 
     def __post_init__(self) -> None:
@@ -145,7 +147,7 @@ class LazyData:
         keeps_enough = keeps_raw_values(mine) or not keeps_raw_values(params)
         changed: list[str] = [
             name
-            for name in BINNING_PARAMS
+            for name in self.fixed_params
             if name in params.given
             and params[name] != mine[name]
             # Raw values that were kept need not be used.
@@ -347,11 +349,9 @@ class LazyData:
             if not isinstance(source, SequenceSource):
                 raise not_in_memory("get_data() of a subset")
             return source.take(found.rows)
-        if hasattr(found.data, "iloc"):  # a pandas frame stays one
-            return found.data.iloc[found.rows]
         if is_sparse(found.data) and found.data.format in ("csr", "csc"):
             return found.data[found.rows]
-        if parent.columns.levels is not None:
+        if parent.columns.levels is not None or is_frame(found.data):
             return take_rows_of(found.data, found.rows)
         return as_table(found.data).matrix[found.rows]
 

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -11,6 +14,7 @@ import numpy.typing as npt
 
 from gossamer import _native
 from gossamer.data import Targets
+from gossamer.logger import warn
 from gossamer.objectives.base import (
     EPSILON,
     LARGEST_LOG_ODDS_STEP,
@@ -24,6 +28,30 @@ from gossamer.objectives.labels import check_labels
 from gossamer.objectives.links import link_named
 from gossamer.params import Params
 from gossamer.params.traits import Kind, Traits
+
+_takes_any_label: ContextVar[bool] = ContextVar("takes_any_label", default=False)
+
+
+@contextmanager
+def any_label() -> Iterator[None]:
+    """Take any numbers as labels of two classes, those above 0 as class 1: LightGBM's rule.
+
+    Labels that are all above 0 are still refused: they would be one class.
+
+    Example:
+        >>> import warnings
+        >>> with any_label(), warnings.catch_warnings(record=True) as caught:
+        ...     warnings.simplefilter("always")
+        ...     check_two_classes(Targets(np.array([0, 7], dtype=np.float32)), "binary", "training")
+        >>> print(caught[0].message)
+        Labels of the training data are not 0 and 1 (objective=binary): those above 0 are class 1, \
+1 of 2.
+    """
+    token = _takes_any_label.set(True)
+    try:
+        yield
+    finally:
+        _takes_any_label.reset(token)
 
 
 class TwoClasses(Objective):
@@ -147,19 +175,18 @@ class BinaryLogitRaw(Binary):
 
 
 def as_zero_one(targets: Targets) -> Targets:
-    """Return labels 0 and 1 for labels -1 and 1, as LightGBM's `binary` reads them.
+    """Return 1 for labels above 0 and 0 for others, as LightGBM's `binary` reads them.
 
     Example:
         >>> as_zero_one(Targets(np.array([-1, 1], dtype=np.float32))).label
         array([0., 1.], dtype=float32)
     """
-    if not (targets.label < 0).any():
-        return targets
-    return replace(targets, label=np.maximum(targets.label, np.float32(0)))
+    zero_one = (targets.label > 0).astype(np.float32)
+    return targets if (zero_one == targets.label).all() else replace(targets, label=zero_one)
 
 
 def check_two_classes(targets: Targets, objective: str, name: str) -> None:
-    """Check that labels are 0 and 1, or -1 and 1.
+    """Check that labels are 0 and 1, or -1 and 1; within `any_label`, only warn of others.
 
     Raises:
         DataError: If one is not.
@@ -169,6 +196,13 @@ def check_two_classes(targets: Targets, objective: str, name: str) -> None:
     """
     negative = -1 if (targets.label == -1).any() else 0
     is_bad = (targets.label != negative) & (targets.label != 1)
+    n_positive = np.count_nonzero(targets.label > 0)
+    if _takes_any_label.get() and is_bad.any() and n_positive < targets.n_rows:
+        warn(
+            f"Labels of the {name} data are not 0 and 1 (objective={objective}): those above "
+            f"0 are class 1, {n_positive} of {targets.n_rows}."
+        )
+        return
     hint = "Encode the two classes as 0 and 1, which GossamerClassifier does by itself."
     if is_bad.any() and len(np.unique(targets.label[:1000])) > 2:
         hint = "Use objective=multiclass for more than two classes, regression for other numbers."

@@ -189,6 +189,7 @@ class ParamFields:
     max_drop: int
     skip_drop: float
     xgboost_dart_mode: bool
+    normalize_type: str
     uniform_drop: bool
     drop_seed: int
 

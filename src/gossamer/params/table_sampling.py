@@ -172,6 +172,15 @@ DART: Final = (
         "Weight the trees as XGBoost does.",
     ),
     _dart(
+        "normalize_type",
+        (),
+        "enum",
+        "tree",
+        "With `xgboost_dart_mode`: whether a new tree gets the weight of one dropped tree (`tree`) "
+        "or of all of them together (`forest`).",
+        choices={"tree": (), "forest": ()},
+    ),
+    _dart(
         "uniform_drop",
         (),
         "bool",

@@ -181,7 +181,7 @@ def test_other_parameters_are_attributes(lgb: Any) -> None:
 def test_fields_after_construction(lgb: Any) -> None:
     score = RNG.normal(size=(240, 3))
     data = lgb.Dataset(
-        FRAME, Y, weight=list(np.ones(240)), init_score=score, params=QUIET, free_raw_data=False
+        FRAME, Y, weight=[0.5] * 240, init_score=score, params=QUIET, free_raw_data=False
     ).construct()
     assert data.feature_name == data.get_feature_name() == list("pqrs")
     np.testing.assert_array_equal(data.init_score, data.get_init_score())

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_matrix
 
 import gossamer.compat.xgboost as xgb
 
@@ -153,3 +154,94 @@ def test_files_of_estimators_of_another_kind(tmp_path: Path) -> None:
             other().load_model(path)
     xgb.XGBRanker(n_estimators=1).fit(X, Y, group=[100, 100]).save_model(path)
     xgb.XGBRanker().load_model(path)
+
+
+@pytest.mark.parametrize("code", [-1.0, 2.0**24])
+@pytest.mark.parametrize("method", ["hist", "approx"])
+def test_codes_that_are_not_categories(code: float, method: str) -> None:
+    table = np.tile([[0.0, 1.0], [1.0, 0.0]], (50, 1))
+    table[13, 1] = code
+    for rows in (table, csr_matrix(table)):
+        data = xgb.DMatrix(rows, np.arange(100), feature_types=["q", "c"])
+        with pytest.raises(ValueError, match="column 1 has a code that is not a category"):
+            xgb.train({"tree_method": method}, data, 1)
+    xgb.train({"tree_method": method}, xgb.DMatrix(table, np.arange(100)), 1)
+
+
+def test_a_forest_is_one_round() -> None:
+    x = np.random.default_rng(0).normal(size=(200, 3))
+    forest = xgb.XGBRFRegressor(n_estimators=4, n_jobs=1).fit(x, x[:, 0])
+    booster = forest.get_booster()
+    assert booster.num_boosted_rounds() == 1 and len(booster.get_dump()) == 4
+    assert forest.get_xgb_params()["num_parallel_tree"] == 4
+    shown = json.loads(booster.save_config())["learner"]["gradient_booster"]
+    assert shown["gbtree_model_param"]["num_parallel_tree"] == "4"
+    assert 0.8 < forest.score(x, x[:, 0]) < 1
+    with pytest.raises(NotImplementedError, match="early_stopping_rounds"):
+        xgb.XGBRFRegressor(early_stopping_rounds=3).fit(x, x[:, 0])
+
+
+def test_evaluation_sets_of_rankings_need_queries() -> None:
+    x = np.random.default_rng(0).normal(size=(40, 2))
+    y, query = np.arange(40) % 3, np.repeat(np.arange(4), 10)
+    with pytest.raises(ValueError, match="Either `group` or `qid`"):
+        xgb.XGBRanker(n_estimators=1).fit(x, y, qid=query, eval_set=[(x, y)])
+
+
+def test_rows_without_names_for_a_model_with_names() -> None:
+    x = np.random.default_rng(0).normal(size=(50, 2))
+    plain, named = xgb.DMatrix(x, x[:, 0]), xgb.DMatrix(x, x[:, 0], feature_names=["a", "b"])
+    model = xgb.train({}, named, 2)
+    with pytest.raises(ValueError, match="feature names differ"):
+        model.predict(plain)
+    found = model.predict(plain, validate_features=False)
+    np.testing.assert_array_equal(found, model.predict(named))
+    xgb.train({}, plain, 2).predict(named)
+
+
+@pytest.mark.parametrize("rounds", [slice(-3, 0), slice(1, -1), slice(-3, None)])
+def test_slices_count_from_the_first_round(rounds: slice) -> None:
+    model = xgb.train({}, xgb.DMatrix(np.arange(50.0).reshape(-1, 1), np.arange(50)), 9)
+    with pytest.raises(IndexError, match="counted from the first"):
+        model[rounds]
+    assert model[2:].num_boosted_rounds() == 7
+
+
+def test_bounds_of_the_bins_of_a_training() -> None:
+    data = xgb.DMatrix(np.random.default_rng(0).normal(size=(500, 3)), np.arange(500))
+    assert len(data.get_quantile_cut()[1]) > 300
+    xgb.train({"max_bin": 16}, data, 1)
+    assert len(data.get_quantile_cut()[1]) == 17 * 3
+
+
+@pytest.mark.parametrize("method", ["approx", "exact"])
+def test_methods_that_need_values_in_memory(method: str) -> None:
+    class Once(xgb.DataIter):
+        left = True
+
+        def next(self, input_data: Any) -> bool:
+            given, self.left = self.left, False
+            if given:
+                input_data(data=np.eye(30), label=np.arange(30.0))
+            return given
+
+        def reset(self) -> None:
+            self.left = True
+
+    with pytest.raises(ValueError, match="Only the `hist` method"):
+        xgb.train({"tree_method": method}, xgb.ExtMemQuantileDMatrix(Once()), 1)
+
+
+@pytest.mark.parametrize("kind", ["tree", "forest"])
+def test_weights_of_dropped_trees(kind: str) -> None:
+    """With every tree dropped in every round nothing is random."""
+    peer = pytest.importorskip("xgboost")
+    rng = np.random.default_rng(0)
+    x = rng.integers(0, 20, size=(400, 3)).astype(float)
+    params = {"booster": "dart", "rate_drop": 1.0, "normalize_type": kind, "max_depth": 3}
+    params |= {"tree_method": "exact", "base_score": 0.5, "eta": 0.4}
+    found = [
+        library.train(params, library.DMatrix(x, x[:, 0] + x[:, 1]), 8).predict(library.DMatrix(x))
+        for library in (xgb, peer)
+    ]
+    np.testing.assert_allclose(*found, rtol=1e-5)

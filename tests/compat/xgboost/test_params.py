@@ -109,7 +109,6 @@ def test_what_a_version_does_not_have_is_refused_unless_it_asks_for_nothing(
         {"device": "cuda:x"},
         {"process_type": "update"},
         {"updater": "grow_colmaker"},
-        {"normalize_type": "forest"},
         {"one_drop": 1},
         {"seed_per_iteration": True},
     ],

@@ -288,9 +288,15 @@ class TestLater:
         np.testing.assert_array_equal(again.get_weight(), np.full(400, 2.0))
 
     @pytest.mark.parametrize("params", [{"linear_tree": True}, {"tree_method": "exact"}])
-    def test_raw_values(self, path: Path, params: dict[str, Any]) -> None:
-        with pytest.raises(gs.DataError, match="needs raw values, and files and chunks are never"):
-            gs.train({**PARAMS, **params}, gs.Dataset(path, label="target"), 1)
+    def test_raw_values(self, path: Path, frame: Any, params: dict[str, Any]) -> None:
+        texts = []
+        names = [name for name in frame.columns if frame[name].dtype.kind == "O"]
+        given = {**PARAMS, **params, "ignore_column": names}
+        for data in (path, frame):
+            train, valid = gs.Dataset(data, label="target"), gs.Dataset(data, label="target")
+            model = gs.train(given, train, 3, valid_sets=valid)
+            texts.append((model.model_to_string(), model.best_score))
+        assert texts[0] == texts[1]
         with pytest.raises(gs.DataError, match="needs raw values"):
             gs.Dataset(path, label="target").construct().subset([1, 2]).construct().get_data()
 

@@ -422,6 +422,19 @@ def test_nothing_in_a_written_file_is_unknown_to_lightgbm(
     assert gs.Booster(model_str=text).params["alpha"] == 0.3
 
 
+@pytest.mark.parametrize("params", [{}, {"learning_rate": 0.3}, {"boost_from_average": False}])
+def test_lightgbm_refits_a_written_file_as_its_own(params: dict[str, Any]) -> None:
+    few = {"verbosity": -1, "num_leaves": 5, "max_bin": 63, "min_data_in_bin": 1, **params}
+    table = np.round(FILLED[:, :2], 1)
+    model = gs.train(few, gs.Dataset(table, table[:, 0]), 8)
+    peer = pytest.importorskip("lightgbm")
+    other = peer.train(few, peer.Dataset(table, table[:, 0]), 8)
+    np.testing.assert_allclose(model.predict(table), other.predict(table), rtol=1e-5)
+    label = table[:, 0] + 3
+    found = load_peer(model.model_to_string(format="lightgbm")).refit(table, label).predict(table)
+    np.testing.assert_allclose(found, other.refit(table, label).predict(table), rtol=1e-4)
+
+
 def test_training_goes_on_from_a_model_of_lightgbm(tmp_path: Path) -> None:
     peer = train_peer({"objective": "binary"}, Y > 2)
     peer.save_model(tmp_path / "peer.txt")

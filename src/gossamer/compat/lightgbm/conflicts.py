@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
 from gossamer.errors import ParameterTypeError
-from gossamer.logger import warn
+from gossamer.logger import show, warn
 from gossamer.params import CANONICAL
 from gossamer.params.suggest import did_you_mean
+
+# Conflicts that LightGBM's Python package finds: it raises warnings. Its core prints.
+_CHOSEN_IN_PYTHON: Final = ("num_iterations", "early_stopping_round", "objective", "metric")
 
 
 def read_params(params: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
@@ -18,13 +21,9 @@ def read_params(params: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
         ParameterTypeError: If `early_stopping_round` is text.
 
     Example:
-        >>> import warnings
-        >>> with warnings.catch_warnings(record=True) as caught:
-        ...     warnings.simplefilter("always")
-        ...     read_params({"num_leaf": 5, "nonsense": 1})
+        >>> read_params({"num_leaf": 5, "nonsense": 1})
+        [Warning] Unknown parameter: nonsense. It is ignored.
         {'num_leaf': 5}
-        >>> print(caught[0].message)
-        Unknown parameter: nonsense. It is ignored.
     """
     warn_of_conflicts(params)
     if not isinstance(params, Mapping):
@@ -46,7 +45,7 @@ def without_unknown(params: Mapping[str, Any]) -> dict[str, Any]:
     for name in params:
         if name not in CANONICAL:
             hint = did_you_mean(str(name), CANONICAL)
-            warn(f"Unknown parameter: {name}. It is ignored. {hint}".rstrip())
+            _say(f"Unknown parameter: {name}. It is ignored. {hint}".rstrip(), params)
     return {name: value for name, value in params.items() if name in CANONICAL}
 
 
@@ -73,7 +72,20 @@ Using n_iter=10; keep only one of them.
             # As in `resolve`: the canonical name wins, then the shortest, then the alphabet.
             winner = min(names, key=lambda name: (name != canonical, len(name), name))
             listed = ", ".join(f"{name}={params[name]!r}" for name in names)
-            warn(
+            text = (
                 f"Found conflicting values for {canonical} in params: {listed}. "
                 f"Using {winner}={params[winner]!r}; keep only one of them."
             )
+            if canonical in _CHOSEN_IN_PYTHON:
+                warn(text)
+            else:
+                _say(text, params)
+
+
+def _say(text: str, params: Mapping[str, Any]) -> None:
+    """Print a line, as LightGBM does; where `verbosity` asks for silence, warn instead."""
+    given = [value for name, value in params.items() if CANONICAL.get(name) == "verbosity"]
+    if any(isinstance(value, int) and value < 0 for value in given):
+        warn(text)
+    else:
+        show(f"[Warning] {text}")

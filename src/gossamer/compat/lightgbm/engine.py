@@ -6,12 +6,14 @@ import functools
 from collections.abc import Mapping
 from typing import Any, Final
 
-from gossamer.compat.lightgbm.basic import Booster, Dataset
+from gossamer.compat.lightgbm.basic import Booster
 from gossamer.compat.lightgbm.conflicts import read_params
 from gossamer.compat.lightgbm.shown_params import shown_params
 from gossamer.cv import cv as gossamer_cv
+from gossamer.data import Dataset
 from gossamer.errors import ParameterError
 from gossamer.model import CVBooster
+from gossamer.objectives.binary import any_label
 from gossamer.train import train as gossamer_train
 
 __all__ = ["CVBooster", "cv", "train"]
@@ -43,10 +45,12 @@ def train(
     params = read_params(params)
     n_rounds = args[0] if args else kwargs.get("num_boost_round", _DEFAULT_ROUNDS)
     _check_rounds(n_rounds)
-    booster = gossamer_train(params, train_set, *args, **kwargs)
+    with any_label():
+        booster = gossamer_train(params, train_set, *args, **kwargs)
     if booster.was_interrupted:
         raise KeyboardInterrupt
-    booster.params = shown_params(booster.params, n_rounds)
+    columns = train_set.categorical_columns
+    booster.params = shown_params(booster.params, n_rounds, columns)
     return Booster.adopt(booster)
 
 
@@ -64,10 +68,11 @@ def cv(
     params = read_params(params)
     n_rounds = args[0] if args else kwargs.get("num_boost_round", _DEFAULT_ROUNDS)
     _check_rounds(n_rounds)
-    found = gossamer_cv(params, train_set, *args, **kwargs)
+    with any_label():
+        found = gossamer_cv(params, train_set, *args, **kwargs)
     if "cvbooster" in found:
         models = found["cvbooster"]
         models.boosters = [Booster.adopt(booster) for booster in models.boosters]
         for booster in models.boosters:
-            booster.params = shown_params(booster.params, n_rounds)
+            booster.params = shown_params(booster.params, n_rounds, train_set.categorical_columns)
     return found

@@ -5,10 +5,11 @@ from __future__ import annotations
 import functools
 import os
 import warnings
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from gossamer.compat.lightgbm.basic import Booster, LGBMDeprecationWarning
 from gossamer.compat.lightgbm.conflicts import warn_of_conflicts, without_unknown
+from gossamer.compat.lightgbm.shown_params import shown_params
 from gossamer.logger import warn
 from gossamer.params import CANONICAL
 from gossamer.sklearn import (
@@ -36,7 +37,9 @@ def _warn_of_arguments(params: dict[str, Any]) -> None:
     warn_of_conflicts(others)
 
 
-_ARGUMENTS = frozenset(GossamerModel().get_params())
+_ARGUMENTS: Final = tuple(GossamerModel().get_params())
+# LightGBM looks for other names of these, and uses what they say.
+_WON_BY_ALIASES: Final = frozenset({"objective", "num_iterations", "num_threads"})
 
 
 class LGBMModel(GossamerModel):
@@ -63,7 +66,36 @@ class LGBMModel(GossamerModel):
             warnings.warn(text, LGBMDeprecationWarning, stacklevel=3)
         super().fit(*args, **kwargs)
         self._booster = Booster.adopt(self._booster)
+        self._booster.params = self._shown_params(self._booster)
         return self
+
+    def _checked_params(self) -> dict[str, Any]:
+        """Return the parameters that were given.
+
+        As in LightGBM, an argument of the constructor wins over its other names, whatever its
+        value, where it is the parameter's own name.
+        """
+        params = super()._checked_params()
+        arguments = [name for name in _ARGUMENTS if CANONICAL.get(name) == name]
+        for name in set(arguments) - _WON_BY_ALIASES - params.keys():
+            others = [other for other in params if CANONICAL.get(other) == name]
+            if others:
+                value = getattr(self, name)
+                listed = ", ".join(f"{other}={params[other]!r}" for other in others)
+                warn(f"{name} is set to {value!r}: {listed} is ignored. Use {name} instead.")
+                params[name] = value
+        return params
+
+    def _shown_params(self, booster: Booster) -> dict[str, Any]:
+        """Return what LightGBM's `booster_.params` says: all arguments of the constructor."""
+        given = {CANONICAL.get(name) for name in booster.params}
+        trained_with = booster.resolved_params
+        shown = {
+            name: trained_with[CANONICAL[name]]
+            for name in _ARGUMENTS
+            if name in CANONICAL and CANONICAL[name] not in given
+        }
+        return shown_params({**shown, **booster.params}, self.n_estimators)
 
     def _known_others(self) -> dict[str, Any]:
         """Return the parameters that are known; as in LightGBM, others are passed over."""
@@ -91,6 +123,12 @@ class LGBMClassifier(GossamerClassifier, LGBMModel):
         >>> model.predict([[10.0], [190.0]])
         array([False,  True])
     """
+
+    def __sklearn_tags__(self) -> Any:
+        """Say what LightGBM's classifier says: a row has one label."""
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_label = False
+        return tags
 
 
 class LGBMRegressor(GossamerRegressor, LGBMModel):

@@ -341,7 +341,8 @@ class Booster(FittedModel):
             iteration_range: First round to use, and one after the last; (0, 0): all.
             predict_type: "value", or "margin" for raw scores.
             missing: A number that means missing, in addition to NaN.
-            validate_features: Whether names of columns must be the same as in training.
+            validate_features: Whether names of columns, if there are some, must be the same as in
+                training.
             base_margin: Scores to start from.
             strict_shape: As for `predict`.
         """
@@ -352,7 +353,7 @@ class Booster(FittedModel):
         return self.predict(
             rows,
             output_margin=predict_type == "margin",
-            validate_features=validate_features,
+            validate_features=validate_features and rows.feature_names is not None,
             iteration_range=iteration_range,
             strict_shape=strict_shape,
         )

@@ -17,6 +17,7 @@ from gossamer.compat.xgboost.positional import warn_of_positions
 from gossamer.compat.xgboost.quantile_cuts import quantile_cuts
 from gossamer.compat.xgboost.sources import DataIter, collect, read_file
 from gossamer.compat.xgboost.table import (
+    categorical_columns,
     check_array,
     check_feature_names,
     check_finite,
@@ -412,7 +413,7 @@ class DMatrix:
             >>> begin, bounds.round(3)
             (array([0, 4], dtype=uint64), array([-0. ,  1.5,  2.5,  6. ], dtype=float32))
         """
-        most = DEFAULT_MAX_BIN if self.max_bin is None else self.max_bin
+        most = self._train_set_params.get("max_bin", self.max_bin) or DEFAULT_MAX_BIN
         params = {"max_bin": most, "min_data_in_bin": 1, "verbosity": -1}
         table = self.user_table()
         binning = built_data(self._make(table, None, params)).table.binning
@@ -460,9 +461,7 @@ class DMatrix:
         return valid_set
 
     def _make(self, table: Any, reference: Dataset | None, params: dict[str, Any]) -> Dataset:
-        types = self._types or ()
-        is_typed = "c" in types and reference is None
-        columns: Any = [i for i, kind in enumerate(types) if kind == "c"] if is_typed else "auto"
+        columns = categorical_columns(self._types, table) if reference is None else "auto"
         data = Dataset(
             table,
             self.label_or_bounds(),

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from typing import Any, Final, NoReturn
 
 from gossamer.compat.xgboost.dmatrix import DMatrix
 from gossamer.compat.xgboost.quantile_dmatrix import QuantileDMatrix
 from gossamer.compat.xgboost.sources import BatchSource, DataIter
 from gossamer.compat.xgboost.table import to_csr
+from gossamer.data import Dataset
 from gossamer.errors import DataTypeError, NotSupportedError
+from gossamer.params.check_method import VALUE_METHODS
 
 _DEFAULT_LIMIT: Final = "50%"
 
@@ -80,6 +83,19 @@ class ExtMemQuantileDMatrix(QuantileDMatrix):
         self.storage = {"max_memory": _DEFAULT_LIMIT}
         if prefix is not None:
             self.storage["cache_dir"] = os.path.dirname(os.path.abspath(prefix))
+
+    def as_train_set(self, params: Mapping[str, Any]) -> Dataset:
+        """Return the data set to train on; see `DMatrix.as_train_set`.
+
+        Raises:
+            NotSupportedError: If the method to grow trees needs the values in memory.
+        """
+        method = params.get("tree_method", "hist")
+        if method in VALUE_METHODS:
+            raise NotSupportedError.because(
+                "Only the `hist` method grows trees on an ExtMemQuantileDMatrix", got=method
+            )
+        return super().as_train_set(params)
 
     def num_nonmissing(self) -> int:
         """Return the number of values that are not missing; all batches are read."""

@@ -64,6 +64,7 @@ RENAMED: Final = {
     "nthread": "num_threads",
     "rate_drop": "drop_rate",
     "skip_drop": "skip_drop",
+    "normalize_type": "normalize_type",
     "max_cat_to_onehot": "max_cat_to_onehot",
     "max_cat_threshold": "max_cat_threshold",
     "monotone_constraints": "monotone_constraints",
@@ -137,7 +138,6 @@ _ONLY: Final[Mapping[str, Any]] = {
     "refresh_leaf": 1,
     "default_direction": "learn",
     "seed_per_iteration": False,
-    "normalize_type": "tree",
     "one_drop": 0,
 }
 

@@ -68,15 +68,15 @@ def fit_margin(data: DMatrix, shape: tuple[int, ...]) -> npt.NDArray[np.float64]
 
 
 def check_names(expected: list[str] | None, names: list[str] | None) -> None:
-    """Check that rows have the names of the training data's columns, where both have some.
+    """Check that rows have the names of the training data's columns, if these had names.
 
     Raises:
-        DataError: If they differ.
+        DataError: If they differ, or have none.
     """
-    if expected is not None and names is not None and names != expected:
+    if expected is not None and names != expected:
         raise DataError.because(
             "feature names differ from the training data's",
-            got=names,
+            got="no names" if names is None else names,
             expected=f"{expected}",
             hint="Put the columns into that order, or pass validate_features=False.",
         )

@@ -72,6 +72,8 @@ def rounds_to_take(rounds: Any, n_rounds: int) -> list[int]:
     if isinstance(rounds, slice):
         if rounds.stop == 0:  # as in XGBoost: up to the last
             rounds = slice(rounds.start, None, rounds.step)
+        if min(rounds.start or 0, rounds.stop or 0) < 0:
+            raise IndexError(f"rounds are counted from the first: got {rounds}")
         if max(rounds.start or 0, rounds.stop or 0) > n_rounds:
             raise IndexError(f"there are no such rounds among {n_rounds}: {rounds}")
     else:

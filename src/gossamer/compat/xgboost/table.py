@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +15,9 @@ from gossamer.data.table.frames import frame_names, is_frame, is_numeric, is_pan
 from gossamer.data.table.names import check_names
 from gossamer.data.table.sparse import is_sparse
 from gossamer.errors import DataError, NotSupportedError
+
+# XGBoost keeps categories as float32: so many are told apart.
+_MOST_CATEGORIES: Final = 2**24
 
 
 def read_table(data: Any, missing: Any) -> Any:
@@ -232,6 +235,33 @@ def check_array(data: Any) -> None:
         expected="numbers or booleans",
         hint="Pass a data frame and enable_categorical=True for text.",
     )
+
+
+def categorical_columns(types: Sequence[str] | None, table: Any) -> list[int] | Literal["auto"]:
+    """Return the columns whose type is "c"; "auto": there are none.
+
+    Raises:
+        DataError: If a code in one of them is negative, or too large for XGBoost.
+
+    Example:
+        >>> categorical_columns(["c", "q"], np.array([[3, 0.5], [1, -2.0]]))
+        [0]
+    """
+    columns = [i for i, kind in enumerate(types or ()) if kind == "c"]
+    if not columns:
+        return "auto"
+    by_column = table.tocsc() if is_sparse(table) else table
+    for column in columns if is_sparse(table) or isinstance(table, np.ndarray) else ():
+        found = by_column[:, [column]]
+        codes = found.data if is_sparse(table) else found.astype(np.float64)
+        is_bad = (codes < 0) | (codes >= _MOST_CATEGORIES)
+        if is_bad.any():
+            raise DataError.because(
+                f"column {column} has a code that is not a category",
+                got=codes[is_bad][0],
+                expected=f"numbers from 0 to {_MOST_CATEGORIES - 1}",
+            )
+    return columns
 
 
 def take_rows(data: Any, rows: npt.NDArray[np.int64]) -> Any:

@@ -1,4 +1,4 @@
-"""Builds data sets from files and chunks: tables that are never in memory as a whole."""
+"""Builds data sets from files and chunks: tables that need not be in memory as a whole."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from gossamer.data.built import BuiltData, Provenance, RawValues, not_in_memory
 from gossamer.data.categories.levels import NO_LEVELS
 from gossamer.data.chunks.chunked_source import ChunkedSource
 from gossamer.data.chunks.chunked_table import NamedChunkedTable
+from gossamer.data.chunks.row_stack import RowStack
 from gossamer.data.chunks.source import Source
 from gossamer.data.labels.roles import match_columns, refuse_names
 from gossamer.data.labels.row_fields import check_fields
@@ -23,8 +24,6 @@ from gossamer.params.check_method import keeps_raw_values
 def build(source: Source, request: Request, reference: BuiltData | None) -> BuiltData:
     """Read what is not a feature, and levels; then the features, piece by piece."""
     params = request.params
-    if keeps_raw_values(params):
-        raise not_in_memory("linear_tree" if params.linear_tree else "tree_method=exact")
     if reference is not None:
         source.be_like(reference.n_columns)
     columns, read, taken = None, None, request.taken
@@ -53,7 +52,18 @@ def build(source: Source, request: Request, reference: BuiltData | None) -> Buil
         pieces.files = source.paths
         fields = join_fields(fields, source.take_side_fields())
     made = provenance("chunks", request, reference, taken=taken, is_file=source.is_file)
-    return _bin(pieces, fields, request, reference, made)
+    # Whoever asks for raw values asks for memory: then all rows are read at once after all.
+    raw = RawValues(
+        lambda _: _all_rows(pieces), _all_rows(pieces) if keeps_raw_values(params) else None
+    )
+    return _bin(pieces, fields, request, reference, made, raw)
+
+
+def _all_rows(pieces: ChunkedSource) -> Values:
+    stack = RowStack(pieces.n_rows, pieces.n_columns)
+    for values in pieces.read():
+        stack.add(values)
+    return stack.finish()
 
 
 def build_chunked(
@@ -61,7 +71,7 @@ def build_chunked(
 ) -> BuiltData:
     """Build a data set from pieces that say themselves how they are binned, such as a shard."""
     made = provenance("chunks", request, reference, taken=request.taken)
-    return _bin(pieces, request.fields, request, reference, made)
+    return _bin(pieces, request.fields, request, reference, made, RawValues(_refuse))
 
 
 def _bin(
@@ -70,11 +80,12 @@ def _bin(
     request: Request,
     reference: BuiltData | None,
     source: Provenance,
+    raw: RawValues,
 ) -> BuiltData:
     binned, facts = bin_columns(pieces, request, fields, reference)
     rows, weights = check_fields(fields, binned.n_rows, facts.n_columns)
     columns = replace(facts, weights=weights)
-    return BuiltData(columns, rows, binned, RawValues(_refuse), source, request.data).own()
+    return BuiltData(columns, rows, binned, raw, source, request.data).own()
 
 
 def _refuse(user: str) -> Values:

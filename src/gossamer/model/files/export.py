@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from gossamer.arguments import as_path, check_flags
@@ -58,7 +58,8 @@ def save_model(
     model = booster.used_model(num_iteration, start_iteration)
     if format is None and formats.format_of(filename) is None:
         format = booster.text_format
-    formats.save(filename, model, format, _importance(booster, importance_type))
+    importance_type = _importance(booster, importance_type)
+    formats.save(filename, model, format, importance_type, _listed(booster))
     return booster
 
 
@@ -66,6 +67,11 @@ def _importance(booster: TrainedModel, asked: str | None) -> str:
     if asked is not None:
         return asked
     return "gain" if booster.resolved_params.saved_feature_importance_type else "split"
+
+
+def _listed(booster: TrainedModel) -> Mapping[str, Any] | None:
+    """Return what LightGBM's section of parameters is to say; None: what the model keeps."""
+    return booster.params if booster.text_format == "lightgbm" else None
 
 
 def model_to_string(
@@ -78,7 +84,8 @@ def model_to_string(
     """Return the model as text, for `Booster(model_str=...)`; see `save_model`."""
     model = booster.used_model(num_iteration, start_iteration)
     found = booster.text_format if format is None else format
-    return formats.to_text(model, found, _importance(booster, importance_type))
+    importance_type = _importance(booster, importance_type)
+    return formats.to_text(model, found, importance_type, _listed(booster))
 
 
 @check_flags

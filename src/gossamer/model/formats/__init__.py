@@ -8,6 +8,7 @@ gives bytes. To add one: the module, and a line in `FORMATS`. Modules are import
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from importlib import import_module
 from typing import Any, Final, Protocol, cast
 
@@ -98,6 +99,7 @@ def save(
     model: Model,
     format: str | None = None,
     importance_type: str = "split",
+    params: Mapping[str, Any] | None = None,
 ) -> None:
     """Write a model file in a format; it is complete or not there.
 
@@ -106,6 +108,7 @@ def save(
         model: The model.
         format: Its format; None: the one that the ending of its name stands for.
         importance_type: The importance that LightGBM's format lists.
+        params: The parameters that LightGBM's format lists; None: those that the model keeps.
 
     Raises:
         ParameterError: If there is no such format.
@@ -113,11 +116,11 @@ def save(
     """
     path = as_path(path)
     if format is not None:
-        write_atomically(path, to_bytes(model, format, importance_type))
+        write_atomically(path, to_bytes(model, format, importance_type, params))
         return
     format = format_of(path) or OWN
     try:
-        content = to_bytes(model, format, importance_type)
+        content = to_bytes(model, format, importance_type, params)
     except NotSupportedError as error:
         raise NotSupportedError(
             f"{error} The name {path.name!r} asks for the format {format!r}; files that end with "
@@ -141,7 +144,12 @@ def format_of(path: str | os.PathLike[str]) -> str | None:
     return BY_ENDING.get(as_path(path).suffix.lower())
 
 
-def to_bytes(model: Model, format: str = OWN, importance_type: str = "split") -> bytes:
+def to_bytes(
+    model: Model,
+    format: str = OWN,
+    importance_type: str = "split",
+    params: Mapping[str, Any] | None = None,
+) -> bytes:
     """Return the bytes of a model file in a format.
 
     Raises:
@@ -159,11 +167,16 @@ def to_bytes(model: Model, format: str = OWN, importance_type: str = "split") ->
             expected=f"one of {', '.join(written())}",
         )
     if format == "lightgbm":
-        return cast(bytes, module.write(model, importance_type))
+        return cast(bytes, module.write(model, importance_type, params))
     return cast(bytes, module.write(model))
 
 
-def to_text(model: Model, format: str = OWN, importance_type: str = "split") -> str:
+def to_text(
+    model: Model,
+    format: str = OWN,
+    importance_type: str = "split",
+    params: Mapping[str, Any] | None = None,
+) -> str:
     """Return a model as text in a format; our own is base64 behind a header line.
 
     Raises:
@@ -173,7 +186,7 @@ def to_text(model: Model, format: str = OWN, importance_type: str = "split") -> 
     if isinstance(format, str) and format == OWN:
         return model_file.to_text(model)
     try:
-        return to_bytes(model, format, importance_type).decode("utf-8")
+        return to_bytes(model, format, importance_type, params).decode("utf-8")
     except UnicodeDecodeError:
         raise ParameterError.because(
             "the format is not text", got=format, hint="Write a file with save_model()."

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import Any, Final
 
 import numpy as np
@@ -21,6 +22,7 @@ from gossamer.model.formats.lightgbm_text import Block, Sections, split_sections
 from gossamer.model.formats.lightgbm_write import feature_infos, write_trees
 from gossamer.model.inspection.importance import feature_importance
 from gossamer.model.model import Model
+from gossamer.params import CANONICAL, TABLE
 
 _VERSIONS: Final = ("v2", "v3", "v4")
 _MOST_OUTPUTS: Final = 2**20
@@ -124,12 +126,15 @@ def _fit(found: Sections, columns: list[int], levels: list[Any]) -> bool:
     return True
 
 
-def write(model: Model, importance_type: str = "split") -> bytes:
+def write(
+    model: Model, importance_type: str = "split", params: Mapping[str, Any] | None = None
+) -> bytes:
     """Write a model as text that LightGBM 4 loads.
 
     Args:
         model: The model.
         importance_type: The importance that the text lists, as for `feature_importance`.
+        params: The parameters that the text lists; None: those that the model keeps.
 
     Raises:
         NotSupportedError: If LightGBM cannot predict the same.
@@ -160,33 +165,40 @@ def write(model: Model, importance_type: str = "split") -> bytes:
         f"tree_sizes={' '.join(str(len(tree)) for tree in trees)}",
     ]
     head = "\n".join(lines) + "\n\n"
-    return (head + "".join(trees) + _tail(model, names, objective, importance_type)).encode("utf-8")
+    tail = [
+        text_of.END_OF_TREES,
+        "",
+        "feature_importances:",
+        *_importances(model, names, importance_type),
+        "",
+        "parameters:",
+        *_parameters(model, objective, params),
+        "",
+        text_of.END_OF_PARAMETERS,
+        "",
+        text_of.PANDAS + _pandas_categories(model),
+        "",
+    ]
+    return (head + "".join(trees) + "\n".join(tail)).encode("utf-8")
 
 
-def _tail(model: Model, names: list[str], objective: str | None, importance_type: str) -> str:
-    """Return what follows the trees."""
+def _importances(model: Model, names: list[str], importance_type: str) -> list[str]:
     found = feature_importance(model.forest, importance_type)
     used = found.astype(np.int64)  # whole numbers, as LightGBM writes gains too
-    importance = [f"{names[c]}={used[c]}" for c in np.argsort(-used, kind="stable") if used[c]]
+    return [f"{names[c]}={used[c]}" for c in np.argsort(-used, kind="stable") if used[c]]
+
+
+def _parameters(model: Model, objective: str | None, params: Mapping[str, Any] | None) -> list[str]:
+    if params is None:
+        params = {n: v for n, v in model.params.items() if TABLE[CANONICAL[n]].kept}
+    word = objective.split()[0] if objective else "custom"
     levels = model.levels.by_column if model.levels else {}
-    return "\n".join(
-        [
-            text_of.END_OF_TREES,
-            "",
-            "feature_importances:",
-            *importance,
-            "",
-            "parameters:",
-            f"[objective: {objective.split()[0] if objective else 'custom'}]",
-            f"[categorical_feature: {','.join(map(str, levels))}]",
-            *write_parameters(model.params),
-            "",
-            text_of.END_OF_PARAMETERS,
-            "",
-            text_of.PANDAS + (json.dumps([list(v) for v in levels.values()]) if levels else "null"),
-            "",
-        ]
-    )
+    return write_parameters(params, model.objective, word, tuple(levels))
+
+
+def _pandas_categories(model: Model) -> str:
+    levels = model.levels.by_column if model.levels else {}
+    return json.dumps([list(v) for v in levels.values()]) if levels else "null"
 
 
 def model_of(found: Any) -> Model:

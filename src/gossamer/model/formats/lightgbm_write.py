@@ -14,6 +14,7 @@ from gossamer.model.formats.lightgbm_categories import write_sets
 from gossamer.model.formats.lightgbm_linear import warn_of_differences, write_linear
 from gossamer.model.formats.lightgbm_read import CATEGORICAL, DEFAULT_LEFT, MISSING_SHIFT
 from gossamer.model.formats.lightgbm_text import floats_text, words_of
+from gossamer.model.inspection.dump import shrinkage_of
 from gossamer.model.model import Model
 from gossamer.tree import Forest, Tree
 
@@ -45,6 +46,7 @@ def write_trees(model: Model) -> list[str]:
     node_values = forest.arrays["node_value"].reshape(-1, n_values)
     linear = forest.linear or {}
     warn_of_differences(linear)
+    shrinkage = shrinkage_of(model)
     trees: list[str] = []
     for t in range(forest.n_trees):
         leaves = slice(int(forest.leaf_begin[t]), int(forest.leaf_begin[t + 1]))
@@ -64,6 +66,7 @@ def write_trees(model: Model) -> list[str]:
                     _moved(values[leaves, value], scale, start),
                     sets[at] if sets else [],
                     write_linear(linear, leaves, scale, start) if linear else [],
+                    1.0 if start else shrinkage,  # LightGBM's refit multiplies new values by it
                 )
             )
     return trees
@@ -165,6 +168,7 @@ def _tree_text(
     leaf_value: Floats,
     sets: list[list[int]],
     linear: list[str],
+    shrinkage: float,
 ) -> str:
     own_sets = [words for words in sets if words]
     bounds = np.cumsum([0, *map(len, own_sets)]).tolist()
@@ -190,7 +194,8 @@ def _tree_text(
             f"cat_boundaries={' '.join(map(str, bounds))}",
             f"cat_threshold={' '.join(words)}",
         ]
-    lines += [f"is_linear={1 if linear else 0}", *linear, "shrinkage=1", "", "", ""]
+    lines += [f"is_linear={1 if linear else 0}", *linear, f"shrinkage={shrinkage:g}"]
+    lines += ["", "", ""]
     return "\n".join(lines)
 
 

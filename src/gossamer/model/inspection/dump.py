@@ -47,7 +47,7 @@ def dump_model(model: Model, importance_type: str, object_hook: Hook | None) -> 
     importance = feature_importance(model.forest, importance_type, model.derived).tolist()
     by_name = {name: value for name, value in zip(model.names, importance, strict=True) if value}
     ordered = sorted(by_name, key=lambda name: -by_name[name])
-    shrinkage = _shrinkage(model)
+    shrinkage = shrinkage_of(model)
     dumped: Any = hook(
         {
             "name": "tree",
@@ -213,7 +213,15 @@ def _lines(t: int, tree: ShownTree, names: list[str]) -> list[tuple[Any, ...]]:
     return lines
 
 
-def _shrinkage(model: Model) -> float:
+def shrinkage_of(model: Model) -> float:
+    """Return the factor that the values of trees include, as LightGBM tells it.
+
+    Example:
+        >>> from gossamer import Dataset, train
+        >>> data = Dataset([[float(i)] for i in range(100)], range(100))
+        >>> shrinkage_of(train({"eta": 0.3}, data, 2).model)
+        0.3
+    """
     params = resolve(model.params, context="predict")
     return 1.0 if params.boosting in _OWN_SHRINKAGE else params.learning_rate
 

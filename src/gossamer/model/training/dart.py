@@ -71,11 +71,13 @@ class Dart(Boosting):
         """See `Boosting`."""
         params = self._params
         dropped = choose_dropped(params, n_round, self._weights())
-        n_dropped, rate = len(dropped), params.learning_rate
+        rate = params.learning_rate
         share = rate if params.xgboost_dart_mode else 1.0  # of the new tree, next to one dropped
-        if n_dropped > 0 or not params.xgboost_dart_mode:
-            rate /= n_dropped + share
-        factor = n_dropped / (n_dropped + share)
+        is_forest = params.xgboost_dart_mode and params.normalize_type == "forest"
+        weight = min(len(dropped), 1) if is_forest else len(dropped)
+        if weight > 0 or not params.xgboost_dart_mode:
+            rate /= weight + share
+        factor = weight / (weight + share)
         self._rate = rate
         self._dropped = {j: self._factors[j] * factor for j in dropped}
         training.prepared.grower.set_step(learning_rate=rate, value_unit=self._unit)

@@ -12,10 +12,7 @@ from gossamer.errors import NotSupportedError
 
 
 class _Forest(XGBModel):
-    """Trees that are grown side by side, and averaged: our `boosting="rf"`.
-
-    XGBoost has them as `n_estimators` parallel trees of one round.
-    """
+    """Trees that are grown side by side: `n_estimators` parallel trees of one round."""
 
     @warn_of_positions
     def __init__(
@@ -41,8 +38,16 @@ class _Forest(XGBModel):
                 raise NotSupportedError.because(
                     f"{name} is not for random forests", got=getattr(self, name)
                 )
-        params, function = super()._training_params()
-        return {**params, "boosting": "rf"}, function
+        return super()._training_params()
+
+    def get_xgb_params(self) -> dict[str, Any]:
+        """Return the parameters of a training; None: XGBoost's default."""
+        n_trees = super().get_num_boosting_rounds()
+        return {**super().get_xgb_params(), "num_parallel_tree": n_trees}
+
+    def get_num_boosting_rounds(self) -> int:
+        """Return the number of rounds to train: all trees belong to one."""
+        return 1
 
 
 class XGBRFRegressor(_Forest, XGBRegressor):

@@ -84,6 +84,11 @@ class XGBRanker(XGBModel):
             ]
             options["eval_set"] = [(x, label) for x, _, label in found]
             ids = [queries for _, queries, _ in found]
+            if any(queries is None for queries in ids):
+                raise DataError.because(
+                    "Either `group` or `qid` is needed for every evaluation set of a ranking",
+                    hint="Pass eval_group or eval_qid.",
+                )
         self._fit(X, y, qid=qid, eval_qid=ids, **options)
         return self
 
