@@ -122,7 +122,7 @@ def format_machine(document: dict[str, Any], results: Results) -> str:
         f"commit {machine['commit']}. {versions}. {settings['threads']} threads, "
         f"{settings['num_leaves']} leaves, {settings['rounds']} rounds "
         f"({settings['slow_rounds']} for exact, dense and sparse), rows x {settings['scale']:g}. "
-        f"Used by other processes meanwhile: {others}."
+        f"Other processes used {others}."
     )
 
 

@@ -55,12 +55,12 @@ def format_machine(document: Document) -> str:
     machine, settings = document["machine"], document["settings"]
     versions = ", ".join(f"{name} {version}" for name, version in document["versions"].items())
     busy = [run["other_cpus"] for run in document["runs"] if run.get("other_cpus") is not None]
-    others = f"{median(busy):.2f} CPUs (at most {max(busy):.2f})" if busy else "unknown"
+    others = f"{median(busy):.2f} CPUs (at most {max(busy):.2f})" if busy else "an unknown number of CPUs"
     said = ", ".join(f"{name} {value:g}" for name, value in settings.items())
     return (
         f"{machine['cpu']}, {machine['cpus_usable']} CPUs, {machine['system']}, "
         f"{machine['date'][:10]}, commit {machine['commit']}. {versions}. {said}. "
-        f"Used by other processes meanwhile: {others}."
+        f"Other processes used {others}."
     )
 
 
@@ -89,8 +89,8 @@ def _accuracy(document: Document) -> list[str]:
 
 
 def _ranking(document: Document) -> list[str]:
-    head = ["objective", "data", "runs", OURS, "lightgbm", "xgboost", "less lightgbm", "error"]
-    head += ["less xgboost", "error", "mark"]
+    head = ["objective", "data", "runs", OURS, "lightgbm", "xgboost", "minus lightgbm", "error"]
+    head += ["minus xgboost", "error", "mark"]
     body = []
     for line in summarise_ranking(document["runs"]):
         cells = [line.objective, line.data, str(line.n_runs)]
