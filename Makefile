@@ -57,12 +57,13 @@ KERNELS := $(if $(wildcard $(STAMPS)/levels)$(filter-out demo,$(MAKECMDGOALS)),a
 # Without compiling to bytecode: Python compiles a module when it is first imported, and few are.
 install_module = $(PIP) --no-compile --no-build-isolation --no-deps --config-settings=cmake.define.GOSSAMER_KERNELS=$(1) --editable .
 
-# The packages that it needs are installed while it compiles.
+# The packages that it needs are installed while it compiles, and imported once, which compiles them to bytecode.
 $(STAMPS)/package: $(STAMPS)/build $(MODULE_SOURCES)
 	@echo 'Compiling the native module and installing packages. This takes one to two minutes on two cores, the first time only.'
 	@date +%s > $(STAMPS)/begin
 	@$(BIN)/python tools/requirements.py sklearn plot progress files > $(STAMPS)/requirements
-	$(PIP) --no-compile --requirement $(STAMPS)/requirements & packages=$$!; \
+	{ $(PIP) --no-compile --requirement $(STAMPS)/requirements && \
+	  $(BIN)/python -c 'import matplotlib.pyplot, sklearn.datasets, sklearn.model_selection'; } & packages=$$!; \
 	  $(call install_module,$(KERNELS)) && wait $$packages
 	@echo "Done in $$(( $$(date +%s) - $$(cat $(STAMPS)/begin) )) seconds."
 	@echo $(KERNELS) > $@

@@ -58,7 +58,8 @@ struct Levels {
 #endif
     if (n == 0) {
       throw std::runtime_error(
-          "gossamer was compiled for another processor, with instructions that this one lacks. Compile it here, or with "
+          "gossamer was compiled for another processor, with instructions that this one lacks. Compile it here, or "
+          "with "
           "GOSSAMER_KERNELS=all, which runs on any x86-64-v2 processor.");
     }
     chosen = tables[n - 1];
