@@ -1,4 +1,4 @@
-"""Prints what the package requires, with the extras given: one requirement of pyproject.toml a line."""
+"""Print the requirements of the package and of the given extras, one per line."""
 
 import sys
 from pathlib import Path

@@ -55,7 +55,11 @@ def format_machine(document: Document) -> str:
     machine, settings = document["machine"], document["settings"]
     versions = ", ".join(f"{name} {version}" for name, version in document["versions"].items())
     busy = [run["other_cpus"] for run in document["runs"] if run.get("other_cpus") is not None]
-    others = f"{median(busy):.2f} CPUs (at most {max(busy):.2f})" if busy else "an unknown number of CPUs"
+    others = (
+        f"{median(busy):.2f} CPUs (at most {max(busy):.2f})"
+        if busy
+        else "an unknown number of CPUs"
+    )
     said = ", ".join(f"{name} {value:g}" for name, value in settings.items())
     return (
         f"{machine['cpu']}, {machine['cpus_usable']} CPUs, {machine['system']}, "

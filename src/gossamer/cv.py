@@ -305,7 +305,7 @@ class FoldMaker:
         is_three = isinstance(returned, tuple | list) and len(returned) == 3
         if not is_three or not all(isinstance(data, Dataset) for data in returned[:2]):
             raise DataError.because(
-                "fpreproc returned something else",
+                "fpreproc returned an unexpected value",
                 got=returned,
                 expected="(training Dataset, test Dataset, parameters)",
             )
@@ -328,7 +328,7 @@ def average(by_fold: Sequence[Sequence[EvalResult]]) -> list[EvalResult]:
     for i, found in enumerate(names):
         if found != names[0]:
             raise DataError.because(
-                f"fold {i} is evaluated by other metrics than fold 0",
+                f"fold {i} has other metrics than fold 0",
                 got=found,
                 expected=str(names[0]),
             )

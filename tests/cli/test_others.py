@@ -169,7 +169,7 @@ def test_report(run: Any, model: Path) -> None:
 
 
 def test_report_of_what(run: Any, model: Path) -> None:
-    assert "which file?" in run("report", "model.gsm", "-t", "delayed", code=2).stderr
+    assert "name the file first." in run("report", "model.gsm", "-t", "delayed", code=2).stderr
 
 
 # ---- convert ----
@@ -296,7 +296,7 @@ def test_parameters_that_are_options(run: Any) -> None:
 def test_params_search(run: Any) -> None:
     found = as_json(run, "params", "--search", "Monotone")
     assert "monotone_constraints" in [each["name"] for each in found]
-    assert "no parameter has this word" in run("params", "--search", "xyzzy", code=2).stderr
+    assert "no parameter matches this word" in run("params", "--search", "xyzzy", code=2).stderr
     assert "Did you mean num_leaf" in run("params", "num_leafs", code=2).stderr
     assert "cannot be combined" in run("params", "eta", "--search", "eta", code=2).stderr
 

@@ -58,7 +58,7 @@ class _EarlyStopping:
             return
         if _names(results) != self._names:
             raise DataError.because(
-                f"round {env.iteration + 1} has other metrics than the first",
+                f"round {env.iteration + 1} has other metrics than the first round",
                 got=_names(results),
                 expected=str(self._names),
                 hint="A metric function must return the same metrics every time.",

@@ -125,7 +125,7 @@ class DaskGroup(SocketGroup):
                 text = f"it did not connect within {self.time_out:g} seconds"
                 raise self._lost(missing, text) from None
             if arrival is None:
-                raise GossamerError.because("the training was given up")
+                raise GossamerError.because("the training was abandoned")
             peer, connection = arrival
             if isinstance(connection, Exception):
                 raise self._lost(peer, f"it cannot be reached ({shorten(connection)})")
@@ -147,7 +147,7 @@ class DaskGroup(SocketGroup):
             raise self._lost(self.rank, "it has left the cluster")
         task = self._worker.state.tasks.get(self._task)
         if task is None or task.state == "cancelled":
-            raise GossamerError.because("training was stopped: its client has gone")
+            raise GossamerError.because("training was stopped because its client is gone")
 
     def _disconnect(self) -> None:
         super()._disconnect()
