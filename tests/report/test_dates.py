@@ -23,7 +23,7 @@ def test_the_page_shows_dates(tmp_path: Path) -> None:
     words = " ".join(page.words)
     assert "2024-03-01 \u2026 2025-04-04" in words  # the table of columns
     assert "2024-07" in words  # the axis of its partial dependence
-    assert "2024-09-17 12:00" in page.source.split('"nodes"')[1]  # a threshold
+    assert "2024-09-18 12:00" in page.source.split('"nodes"')[1]  # a threshold
     seconds = str(int(days[0].timestamp()))
     assert seconds not in words
 
