@@ -77,7 +77,7 @@ class QuantileSketch:
 
     @property
     def n_entries(self) -> int:
-        """The number of stored entries: those of summaries, and buffered values."""
+        """The number of stored entries: entries of summaries, and buffered values."""
         return self._sketch.n_entries
 
     @property

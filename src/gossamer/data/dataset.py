@@ -261,7 +261,7 @@ class Dataset:
 
         Args:
             used_indices: Numbers of the rows, from 0.
-            params: Parameters that differ from those of this data set.
+            params: Parameters to change for the new data set.
         """
         rows = sorted_rows(used_indices)
         subset = Dataset(

@@ -99,7 +99,7 @@ def train_folds(
         members: Parameters in which members differ from `params`. The first entry is for the first
             fold, and so on; after the last, the first is used again. They cannot change the bins.
         callbacks: Functions called after each fold, such as `progress_bar()`. `iteration` is the
-            number of completed folds, and the metrics are those of the fold. In a terminal or a
+            number of completed folds, and the metrics belong to the fold. In a terminal or a
             notebook, a progress bar is shown if training takes longer.
         time_limit: Time limit in seconds for all members together. Members that would take longer
             stop earlier.

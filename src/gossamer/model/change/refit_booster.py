@@ -53,7 +53,7 @@ def refit(
         dataset_params: Parameters of the `Dataset`.
         free_raw_data: Has no effect; the data is not kept.
         validate_features: As for `predict`.
-        **kwargs: Parameters that replace those of the model's training, such as `lambda_l2`;
+        **kwargs: Parameters to change from the model's training, such as `lambda_l2`;
             `objective` for a model with a custom objective.
 
     Returns:
