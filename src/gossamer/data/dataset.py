@@ -54,24 +54,23 @@ class Dataset:
     `free_raw_data=False`, released.
 
     Args:
-        data: The table, rows x columns. It can be a NumPy array of numbers or a scipy.sparse matrix
-            (neither is copied, and a sparse matrix is not made dense), a list of rows, or a data
-            frame (pandas, polars, pyarrow). Columns of frames, lists and object arrays may contain
-            text or categories. Other tables are read in chunks and are never in memory as a whole:
-            the path of a file (Parquet, Feather, Arrow, CSV, LibSVM, or written by `save_binary`),
-            a pattern, a folder, or a list of paths (weights and other fields are read from files
-            next to it, such as `train.csv.weight`); a `Sequence` or a list of them; a list of
-            arrays or frames, which are concatenated; or a function that returns such chunks.
-        label: One number per row, or rows x targets with several targets. For frames and files, it
-            can be the name of a column or a list of names; so can `weight`, `group` and `query`
-            (then a column of ids), `init_score` and `position`. Such columns are not features.
+        data: The table, rows x columns: a NumPy array of numbers or a scipy.sparse matrix (neither
+            is copied), a list of rows, or a data frame (pandas, polars, pyarrow). Columns of
+            frames, lists and object arrays may contain text or categories. Other tables are read in
+            chunks and are never in memory as a whole: the path of a file (Parquet, Feather, Arrow,
+            CSV, LibSVM, or written by `save_binary`), a pattern, a folder or a list of paths
+            (weights and other fields are read from files next to it, such as `train.csv.weight`);
+            one or several `Sequence`s; a list of arrays or frames, which are concatenated; or a
+            function that returns such chunks.
+        label: One number per row, or rows x targets. For frames and files, it can be the name of a
+            column or a list of names; so can `weight`, `group` and `query` (then a column of ids),
+            `init_score` and `position`. Such columns are not features.
         reference: For validation data: the training data, whose bins are used.
         weight: One number >= 0 per row.
         group: For ranking: the number of rows of each query. For [3, 5, ...], the first 3 rows
             belong to the first query, the next 5 to the second, and so on.
         init_score: Scores to start from: one per row, or rows x classes.
-        feature_name: Names of the columns. "auto" uses the names of a data frame, otherwise
-            Column_0, Column_1, ...
+        feature_name: Names of the columns. "auto" uses the names of a data frame, or Column_0, ...
         categorical_feature: Names or positions of the categorical columns; numbers in them are
             codes. "auto" uses columns of text and of categories, except ordered categories. A list
             must include all text columns; columns of categories that are not listed are used as
