@@ -77,8 +77,7 @@ class Dataset:
             numbers.
         params: Parameters such as `max_bin`.
         free_raw_data: Whether to release `data` after binning.
-        position: For ranking: where each row was shown, a number or a name per row. The effect of
-            the position on its own is then learned separately.
+        position: For ranking: where each row was shown, a number or a name per row.
         query: Instead of `group`: the id of the query of each row. The rows of a query must be
             contiguous.
 
