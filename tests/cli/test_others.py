@@ -127,7 +127,7 @@ def test_several_classes(run: Any, flights: Path) -> None:
     expected_of_row = model.predict(make_frame().iloc[[0]][model.feature_name()])[0]
     predicted = ["AA", "BB", "CC"][expected_of_row.argmax()]
     assert f"(probability of {predicted})" in run(*arguments, "--row", 0).stdout
-    assert "of which class?" in run(*arguments, "--pdp", "hour", code=2).stderr
+    assert "--pdp needs a class" in run(*arguments, "--pdp", "hour", code=2).stderr
     assert "there is no such class" in run(*arguments, "--row", 0, "--class", "DD", code=1).stderr
 
 
