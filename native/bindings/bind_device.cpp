@@ -13,6 +13,7 @@
 #include "core/device_evaluator.h"
 #include "core/grower.h"
 #include "cuda/bin.h"
+#include "cuda/sample.h"
 
 namespace gossamer::bindings {
 
@@ -226,6 +227,7 @@ nb::dict record_sizes() {
   d["BinnedFeature"] = sizeof(cuda::BinnedFeature);
   d["BinArgs"] = sizeof(cuda::BinArgs);
   d["GatherArgs"] = sizeof(cuda::GatherArgs);
+  d["SampleArgs"] = sizeof(cuda::SampleArgs);
   return d;
 }
 

@@ -1,4 +1,6 @@
+#include <nanobind/stl/function.h>
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
 
 #include "bindings/arrays.h"
 #include "core/gradient_sampler.h"
@@ -92,6 +94,22 @@ double mean_step_py(const In<float>& gradient, const In<float>& hessian, int n_t
   return mean_step(*team, gradient.data(), hessian.data(), length(gradient));
 }
 
+nb::ndarray<nb::numpy, std::int64_t, nb::ndim<1>> share_draws_py(std::int64_t n_rows, const In<std::int64_t>& n_tops,
+                                                                 std::int64_t n_other, std::uint64_t key) {
+  check_length(n_tops, count_sample_blocks(n_rows), "n_tops");
+  const std::vector<std::int64_t> tops(n_tops.data(), n_tops.data() + length(n_tops));
+  return to_numpy(share_draws(n_rows, tops, n_other, key));
+}
+
+double find_mu_py(double n_expected, const In<std::uint32_t>& counts,
+                  const std::function<std::pair<double, std::int64_t>(double)>& sums_at) {
+  check_length(counts, kLeadingDigits, "counts");
+  return find_mu(n_expected, {counts.data(), counts.data() + length(counts)}, [&](double mu) {
+    const auto [below, n_sure] = sums_at(mu);
+    return MuSums{below, n_sure};
+  });
+}
+
 }  // namespace
 
 void bind_sampling(nb::module_& m) {
@@ -119,6 +137,11 @@ void bind_sampling(nb::module_& m) {
            "rows"_a.noconvert(), "n_threads"_a,
            "Keeps rows with probabilities that grow with their scores; divides gradients by them.\n\n"
            "Returns how many of `rows` are the sample.");
+  m.def("share_draws", &share_draws_py, "n_rows"_a, "n_tops"_a.noconvert(), "n_other"_a, "key"_a, nb::rv_policy::move,
+        "How many rows outside the top GOSS draws from each block of rows.");
+  m.def("find_mu", &find_mu_py, "n_expected"_a, "counts"_a.noconvert(), "sums_at"_a,
+        "The mu of MVS.\n\n`sums_at` takes a mu; it returns the sum of the scores below it and the number of others.");
+  m.attr("SAMPLE_BLOCK") = kSampleBlock;
   m.def("mean_step", &mean_step_py, "gradient"_a.noconvert(), "hessian"_a.noconvert(), "n_threads"_a,
         "Sum of |gradient| over sum of hessian.");
 }

@@ -13,10 +13,6 @@
 namespace gossamer {
 namespace {
 
-// The i-th number of the splitmix64 sequence that starts at `key`: half the work of random_bits,
-// for keys that are random themselves.
-std::uint64_t draw_bits(std::uint64_t key, std::uint64_t i) { return mix_bits(key + i * 0x9E3779B97F4A7C15ull); }
-
 // Kernels may read this many bytes past the end of an array.
 constexpr std::int64_t kSlack = 64;
 
@@ -46,11 +42,6 @@ double add_up(std::int64_t begin, std::int64_t end, const Term& term) {
   return sum;
 }
 
-float scale(float x, double weight) {
-  constexpr double kMost = std::numeric_limits<float>::max();
-  return static_cast<float>(std::clamp(x * weight, -kMost, kMost));
-}
-
 void count_digits(const std::uint32_t* bits, std::int64_t n, std::uint32_t* count) {
   for (std::int64_t i = 0; i < n; ++i) ++count[bits[i] >> kLeadingShift];
 }
@@ -62,7 +53,7 @@ void draw_others(std::uint64_t key, std::int64_t block_begin, std::int64_t n_oth
                  std::uint8_t* is_drawn) {
   std::fill_n(is_drawn, n_others, std::uint8_t{0});
   const auto draw = [=](std::uint64_t random, std::int64_t last) {
-    const std::uint64_t place = random * (static_cast<std::uint64_t>(last) + 1) >> 32;  // at most `last`
+    const std::uint64_t place = draw_place(random, last);
     // If that row is drawn already, `last` is drawn: arithmetic, because a random branch would be mispredicted.
     const std::uint64_t is_taken = is_drawn[place];
     is_drawn[place + is_taken * (static_cast<std::uint64_t>(last) - place)] = 1;
@@ -83,9 +74,27 @@ void weigh_rows(const RowIdx* drawn, std::int64_t n, const Weigh& weigh, float* 
   for (std::int64_t i = 0; i < n; ++i) {
     const RowIdx row = drawn[i];
     const double weight = weigh(row);
-    gradient[row] = scale(gradient[row], weight);
-    hessian[row] = scale(hessian[row], weight);
+    gradient[row] = weighted(gradient[row], weight);
+    hessian[row] = weighted(hessian[row], weight);
   }
+}
+
+// Uses only the counts, as if every score were in the middle of its bin.
+double estimate_mu(double n_expected, const std::vector<std::uint32_t>& counts) {
+  const auto lowest = [](std::size_t digit) { return static_cast<std::uint32_t>(digit) << kLeadingShift; };
+  const std::size_t n_finite = std::bit_cast<std::uint32_t>(INFINITY) >> kLeadingShift;
+  std::vector<double> below(n_finite + 1);
+  for (std::size_t d = 0; d < n_finite; ++d) {
+    below[d + 1] = below[d] + counts[d] * static_cast<double>(to_score(lowest(d) | 1u << (kLeadingShift - 1)));
+  }
+  double n_left = n_expected - counts[n_finite];
+  for (std::size_t d = n_finite; n_left > 0.0; --d) {
+    const double mu = below[d] / n_left;
+    if (d == 0 || mu >= to_score(lowest(d))) return mu;
+    n_left -= counts[d - 1];
+    if (n_left <= 0.0) return to_score(lowest(d - 1));
+  }
+  return std::numeric_limits<float>::max();
 }
 
 }  // namespace
@@ -154,8 +163,8 @@ void GradientSampler::sample_goss(Team& team, std::int64_t n_top, std::int64_t n
                                   float* gradient, float* hessian, RowIdx* rows) {
   const Numbers numbers{is_stored_ ? values_.data() : nullptr, gradient};
   const Border top = largest_.find(team, numbers, n_top, counts_);
-  const std::vector<std::int64_t> n_drawn = share_draws(n_top, n_other, key);
   const std::vector<std::int64_t>& n_tops = largest_.n_by_block();
+  const std::vector<std::int64_t> n_drawn = share_draws(n_rows_, n_tops, n_other, key);
   for (std::size_t b = 0; b < n_inside_.size(); ++b) n_inside_[b] = n_tops[b] + n_drawn[b];
   const BlockPlaces places(n_inside_);
   const double weight = static_cast<double>(n_rows_ - n_top) / static_cast<double>(std::max<std::int64_t>(n_other, 1));
@@ -189,20 +198,20 @@ void GradientSampler::sample_goss(Team& team, std::int64_t n_top, std::int64_t n
   });
 }
 
-// How many rows each block draws: in proportion to its rows outside the top. The remaining
-// fractions of a row are distributed by one random number for all blocks, so that every row has the
-// same probability.
-std::vector<std::int64_t> GradientSampler::share_draws(std::int64_t n_top, std::int64_t n_other,
-                                                       std::uint64_t key) const {
-  std::vector<std::int64_t> n_drawn(n_inside_.size());
-  const auto n_rest = static_cast<std::uint64_t>(n_rows_ - n_top);  // fits 32 bits, so products fit 64
+// The remaining fractions of a row are distributed by one random number for all blocks, so that every row has the same
+// probability.
+std::vector<std::int64_t> share_draws(std::int64_t n_rows, const std::vector<std::int64_t>& n_tops,
+                                      std::int64_t n_other, std::uint64_t key) {
+  std::vector<std::int64_t> n_drawn(n_tops.size());
+  const std::int64_t n_top = std::accumulate(n_tops.begin(), n_tops.end(), std::int64_t{0});
+  const auto n_rest = static_cast<std::uint64_t>(n_rows - n_top);  // fits 32 bits, so products fit 64
   if (n_rest == 0) return n_drawn;
   const std::uint64_t offset = (draw_bits(key, ~std::uint64_t{0}) >> 32) * n_rest >> 32;
   std::uint64_t n_before = 0;
   std::uint64_t n_drawn_before = 0;
   for (std::size_t b = 0; b < n_drawn.size(); ++b) {
     const std::int64_t begin = static_cast<std::int64_t>(b) * kSampleBlock;
-    n_before += static_cast<std::uint64_t>(std::min(kSampleBlock, n_rows_ - begin) - largest_.n_by_block()[b]);
+    n_before += static_cast<std::uint64_t>(std::min(kSampleBlock, n_rows - begin) - n_tops[b]);
     const std::uint64_t n_until = (static_cast<std::uint64_t>(n_other) * n_before + offset) / n_rest;
     n_drawn[b] = static_cast<std::int64_t>(n_until - n_drawn_before);
     n_drawn_before = n_until;
@@ -211,6 +220,26 @@ std::vector<std::int64_t> GradientSampler::share_draws(std::int64_t n_top, std::
 }
 
 // ---- MVS ----
+
+// Newton's method for sum of min(1, score x t) = n_expected, where t = 1 / mu. The sum is concave
+// and piecewise linear in t: after one step every further one comes closer from the same side, and
+// the last one is exact.
+double find_mu(double n_expected, const std::vector<std::uint32_t>& counts,
+               const std::function<MuSums(double)>& sums_at) {
+  constexpr int kMostSteps = 20;  // two are usual
+  constexpr double kCloseEnough = 1e-6;
+  double mu = estimate_mu(n_expected, counts);
+  for (int step = 0; step < kMostSteps; ++step) {
+    const MuSums sums = sums_at(mu);
+    const double n_left = n_expected - static_cast<double>(sums.n_sure);
+    // A step from the wrong side may lead beyond zero.
+    const double next = n_left > 0.0 ? sums.below / n_left : 2.0 * mu;
+    const bool is_close = std::fabs(next - mu) <= kCloseEnough * mu;
+    mu = next;
+    if (is_close) break;
+  }
+  return mu;
+}
 
 std::int64_t GradientSampler::sample_mvs(Team& team, double n_expected, std::uint64_t key, float* gradient,
                                          float* hessian, RowIdx* rows) {
@@ -222,15 +251,14 @@ std::int64_t GradientSampler::sample_mvs(Team& team, double n_expected, std::uin
     is_stored_ = true;
   }
   if (sides_.size() == 0) sides_ = Buffer<std::uint8_t>(n_rows_);
-  const double mu = find_mu(team, n_expected);
+  const double mu = find_mu(n_expected, counts_.sum(), [&](double at_mu) { return sums_at(team, at_mu); });
   for_blocks(team, n_rows_, kSampleBlock, [&](std::int64_t begin, std::int64_t end, std::int64_t b, int) {
     const std::uint32_t* const values = values_.data();
     std::uint8_t* const sides = sides_.data();
     for (std::int64_t i = begin; i < end; ++i) {
       // random < score / mu without a division; a score of 0 is never kept
       const double score = to_score(values[i]);
-      const double random = static_cast<double>(draw_bits(key, static_cast<std::uint64_t>(i)) >> 11) * 0x1.0p-53;
-      const bool is_kept = random * mu < score;
+      const bool is_kept = draw_unit(key, static_cast<std::uint64_t>(i)) * mu < score;
       // Arithmetic, because a random branch would be mispredicted.
       sides[i] = static_cast<std::uint8_t>(kOutside * !is_kept + kDrawn * (is_kept & (score < mu)));
     }
@@ -261,52 +289,19 @@ std::int64_t GradientSampler::sample_mvs(Team& team, double n_expected, std::uin
   return places.n_inside();
 }
 
-// Newton's method for sum of min(1, score x t) = n_expected, where t = 1 / mu. The sum is concave
-// and piecewise linear in t: after one step every further one comes closer from the same side, and
-// the last one is exact.
-double GradientSampler::find_mu(Team& team, double n_expected) {
-  constexpr int kMostSteps = 20;  // two are usual
-  constexpr double kCloseEnough = 1e-6;
-  double mu = estimate_mu(n_expected);
+MuSums GradientSampler::sums_at(Team& team, double mu) {
   std::vector<double> below(n_inside_.size());
   std::vector<std::int64_t> sure(n_inside_.size());
-  for (int step = 0; step < kMostSteps; ++step) {
-    const auto is_sure = [mu](double score) { return score > 0.0 && score >= mu; };
-    for_blocks(team, n_rows_, kSampleBlock, [&](std::int64_t begin, std::int64_t end, std::int64_t b, int) {
-      below[at(b)] = add_up(begin, end, [&](std::int64_t i) {
-        const double score = to_score(values_[i]);
-        return is_sure(score) ? 0.0 : score;
-      });
-      sure[at(b)] = std::count_if(values_.data() + begin, values_.data() + end,
-                                  [&](std::uint32_t value) { return is_sure(to_score(value)); });
+  const auto is_sure = [mu](double score) { return score > 0.0 && score >= mu; };
+  for_blocks(team, n_rows_, kSampleBlock, [&](std::int64_t begin, std::int64_t end, std::int64_t b, int) {
+    below[at(b)] = add_up(begin, end, [&](std::int64_t i) {
+      const double score = to_score(values_[i]);
+      return is_sure(score) ? 0.0 : score;
     });
-    const double n_left = n_expected - static_cast<double>(std::accumulate(sure.begin(), sure.end(), std::int64_t{0}));
-    // A step from the wrong side may lead beyond zero.
-    const double next = n_left > 0.0 ? std::accumulate(below.begin(), below.end(), 0.0) / n_left : 2.0 * mu;
-    const bool is_close = std::fabs(next - mu) <= kCloseEnough * mu;
-    mu = next;
-    if (is_close) break;
-  }
-  return mu;
-}
-
-// Uses only the counts, as if every score were in the middle of its bin.
-double GradientSampler::estimate_mu(double n_expected) {
-  const std::vector<std::uint32_t>& counts = counts_.sum();
-  const auto lowest = [](std::size_t digit) { return static_cast<std::uint32_t>(digit) << kLeadingShift; };
-  const std::size_t n_finite = std::bit_cast<std::uint32_t>(INFINITY) >> kLeadingShift;
-  std::vector<double> below(n_finite + 1);
-  for (std::size_t d = 0; d < n_finite; ++d) {
-    below[d + 1] = below[d] + counts[d] * static_cast<double>(to_score(lowest(d) | 1u << (kLeadingShift - 1)));
-  }
-  double n_left = n_expected - counts[n_finite];
-  for (std::size_t d = n_finite; n_left > 0.0; --d) {
-    const double mu = below[d] / n_left;
-    if (d == 0 || mu >= to_score(lowest(d))) return mu;
-    n_left -= counts[d - 1];
-    if (n_left <= 0.0) return to_score(lowest(d - 1));
-  }
-  return std::numeric_limits<float>::max();
+    sure[at(b)] = std::count_if(values_.data() + begin, values_.data() + end,
+                                [&](std::uint32_t value) { return is_sure(to_score(value)); });
+  });
+  return {std::accumulate(below.begin(), below.end(), 0.0), std::accumulate(sure.begin(), sure.end(), std::int64_t{0})};
 }
 
 }  // namespace gossamer

@@ -13,6 +13,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "core/largest.h"
@@ -21,6 +22,19 @@
 #include "core/types.h"
 
 namespace gossamer {
+
+// GOSS: how many rows each block draws, in proportion to its rows outside the top; `n_tops`: by block.
+std::vector<std::int64_t> share_draws(std::int64_t n_rows, const std::vector<std::int64_t>& n_tops,
+                                      std::int64_t n_other, std::uint64_t key);
+
+// MVS: the sum of the scores that are below mu, and the number of the others, which are kept for sure.
+struct MuSums {
+  double below;
+  std::int64_t n_sure;
+};
+// The mu with which probabilities add up to n_expected. `counts` are those of `GradientSampler::histogram`.
+double find_mu(double n_expected, const std::vector<std::uint32_t>& counts,
+               const std::function<MuSums(double)>& sums_at);
 
 // Gradients and hessians are class-major, n_outputs x n_rows. Scores are computed first, and serve one sample.
 class GradientSampler {
@@ -49,9 +63,7 @@ class GradientSampler {
  private:
   template <class Fill>
   void store_scores(Team& team, const Fill& fill);
-  std::vector<std::int64_t> share_draws(std::int64_t n_top, std::int64_t n_other, std::uint64_t key) const;
-  double estimate_mu(double n_expected);
-  double find_mu(Team& team, double n_expected);
+  MuSums sums_at(Team& team, double mu);
 
   std::int64_t n_rows_;
   int n_outputs_;

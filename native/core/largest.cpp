@@ -7,8 +7,6 @@
 namespace gossamer {
 namespace {
 
-// The digits below the leading one: 12 and 7 bits.
-constexpr int kMiddleShift = 7;
 constexpr std::uint32_t kLastMask = (1u << kMiddleShift) - 1;
 
 std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }

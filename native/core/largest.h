@@ -10,19 +10,14 @@
 
 #include "core/memory.h"
 #include "core/parallel.h"
+#include "kernels/sampling.h"
 
 namespace gossamer {
 
-// Rows of a block are handled by one thread; block boundaries do not depend on the threads.
-constexpr std::int64_t kSampleBlock = 8192;
 // Numbers handled at a time: arrays of that length stay in the first-level cache.
 constexpr std::int64_t kSampleChunk = 1024;
 
 inline std::int64_t count_sample_blocks(std::int64_t n) { return (n + kSampleBlock - 1) / kSampleBlock; }
-
-// The leading digit: for a float its exponent and 4 bits of its mantissa.
-constexpr int kLeadingShift = 19;
-constexpr int kLeadingDigits = 1 << (31 - kLeadingShift);
 
 // Numbers by position: the bits themselves, or the bits of |x| for floats (0 for NaN). The latter
 // are computed wherever they are read, which is faster than storing them.

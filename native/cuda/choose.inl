@@ -8,6 +8,9 @@
 //
 // Nodes may have the same reach: those below a node with a smaller gain than their own. Where such a group lies across
 // the end of the tree, its nodes are committed as the host does it, to see whose turn it is.
+//
+// A node keeps its histogram until it is expanded, or until so many nodes come before it that it cannot get into the
+// tree. When all slots have been taken once, those of such nodes are given to others.
 
 constexpr int kChooseThreads = 1024;
 
@@ -25,6 +28,7 @@ struct ChooseMemory {
   int32_t n_tops;
   int32_t is_across;  // 1: the group lies across the end of the tree
   int32_t is_alone;   // 1: only one number has the prefix
+  int64_t n_used;     // slots that hold a histogram; -1: some have never been taken
 };
 
 // What is known of the nodes, by number.
@@ -34,6 +38,7 @@ struct Known {
   Waiting* waiting;
   int32_t* left_child;
   int32_t* parent;
+  uint32_t* used;  // by slot: a bit, 1 if it holds a histogram that may be needed
 };
 
 constexpr int32_t kIsWaiting = 1 << 30;  // added to the parent
@@ -255,15 +260,20 @@ inline uint64_t kth_largest(const uint64_t* bits, int n, int64_t k, ChooseMemory
   return m.prefix;
 }
 
-// The smallest reach with which a node is expanded ahead; `top` is the largest reach of a node that is not expanded.
-inline uint64_t least_reach(const Args& a, const Known& known, int n, uint64_t top, ChooseMemory& m) {
-  const State& s = *a.state;
+// The smallest reach with which a node may get into the tree: the `room`-th largest of those that are known.
+inline uint64_t end_of_tree(const Known& known, int n, int64_t room, ChooseMemory& m) {
   int64_t own = 0;
   for (int i = static_cast<int>(threadIdx.x); i < n; i += kChooseThreads) own += known.reach[i] != 0;
   int64_t n_known = 0;
   sum_before(own, m.sums, n_known);
-  uint64_t least = 1;
-  if (n_known + 1 >= a.num_leaves) least = kth_largest(known.reach, n, a.num_leaves - 1, m);
+  return n_known >= room ? kth_largest(known.reach, n, room, m) : 1;
+}
+
+// The smallest reach with which a node is expanded ahead; `top` is the largest reach of a node that is not expanded,
+// `end` the smallest with which a node may get into the tree.
+inline uint64_t least_reach(const Args& a, const Known& known, uint64_t top, uint64_t end) {
+  const State& s = *a.state;
+  uint64_t least = end;
   if (s.last_cut > 0.0 && s.last_root_gain > 0.0) {
     // The tree before may have ended at larger gains than this one will: then nodes come one by one, unless those with
     // about the same reach come together.
@@ -281,11 +291,49 @@ inline int64_t most_chosen(const Args& a, int n, int64_t n_wanted) {
   return n + 2 * most + 2 * a.num_leaves > a.max_nodes ? 1 : most;
 }
 
+inline int words_of_slots(const Args& a) { return static_cast<int>((a.max_slots + 31) / 32); }
+
+// Takes the histograms from nodes that cannot get into the tree: those whose reach is below the end. Finds which slots
+// are in use.
+inline void free_slots(const Args& a, const Known& known, int n, uint64_t end, ChooseMemory& m) {
+  for (int i = static_cast<int>(threadIdx.x); i < words_of_slots(a); i += kChooseThreads) known.used[i] = 0;
+  __syncthreads();
+  int64_t own = 0;
+  for (int i = static_cast<int>(threadIdx.x); i < n; i += kChooseThreads) {
+    if (known.left_child[i] >= 0) continue;
+    const int32_t slot = a.nodes[i].slot;
+    if (slot < 0) continue;
+    if (known.reach[i] < end) {
+      a.nodes[i].slot = -1;
+      continue;
+    }
+    atomicOr(&known.used[slot / 32], 1u << slot % 32);
+    ++own;
+  }
+  int64_t n_used = 0;
+  sum_before(own, m.sums, n_used);
+  if (threadIdx.x == 0) m.n_used = n_used;
+  __syncthreads();
+}
+
+// The slot that comes after `n_before` others which are free.
+inline int32_t free_slot(const Known& known, int64_t n_before) {
+  int word = 0;
+  int64_t left = n_before;
+  for (int n_free = 32 - __popc(known.used[0]); left >= n_free; n_free = 32 - __popc(known.used[word])) {
+    left -= n_free;
+    ++word;
+  }
+  uint32_t is_free = ~known.used[word];
+  for (; left > 0; --left) is_free &= is_free - 1;
+  return 32 * word + __ffs(static_cast<int>(is_free)) - 1;
+}
+
 // Of a group that lies across the end of the tree, some nodes are committed. The others follow in the order of another
 // reach: the smallest gain on the path from the leaf that is waiting. It replaces the reach of the group's nodes, and
 // becomes 0 for all others. Returns the smallest of those to be expanded: gains below them are not known, so only half
-// of the room that the tree has left is counted on.
-inline uint64_t least_in_group(const Args& a, const Known& known, int n, uint64_t top, ChooseMemory& m) {
+// of the room that the tree has left is counted on. `end` becomes the smallest with which a node may get into the tree.
+inline uint64_t least_in_group(const Args& a, const Known& known, int n, uint64_t top, ChooseMemory& m, uint64_t& end) {
   for (int i = static_cast<int>(threadIdx.x); i < a.state->n_waiting; i += kChooseThreads) {
     known.parent[known.waiting[i].node] += kIsWaiting;
   }
@@ -303,26 +351,36 @@ inline uint64_t least_in_group(const Args& a, const Known& known, int n, uint64_
   }
   int64_t n_left = 0;
   sum_before(own, m.sums, n_left);
+  end = n_left > m.n_wanted ? kth_largest(known.reach, n, m.n_wanted, m) : 1;
   const int64_t least = a.num_leaves / 16 + 1;
   const int64_t wanted = m.n_wanted / 2 > least ? m.n_wanted / 2 : least;
-  return n_left > wanted ? kth_largest(known.reach, n, wanted, m) : 1;
+  return n_left > wanted && wanted < m.n_wanted ? kth_largest(known.reach, n, wanted, m) : end;
 }
 
-// The node whose turn it is, then others in the order of their numbers. `top` is its reach.
+// The node whose turn it is, then others in the order of their numbers. `top` is its reach. None if no slot is free.
 inline void list_chosen(const Args& a, const Known& known, int n, uint64_t top, ChooseMemory& m) {
   const int next = m.next;
   uint64_t least = top;
+  uint64_t end = 0;
   if (m.is_across != 0) {
-    least = least_in_group(a, known, n, top, m);
-  } else if (a.depthwise == 0) {
-    least = least_reach(a, known, n, top, m);
+    least = least_in_group(a, known, n, top, m, end);
+  } else {
+    end = end_of_tree(known, n, a.num_leaves - 1, m);
+    if (a.depthwise == 0) least = least_reach(a, known, top, end);
   }
-  const int64_t most = most_chosen(a, n, m.n_wanted);
+  int64_t most = most_chosen(a, n, m.n_wanted);
+  if (a.state->n_slots + most > a.max_slots) {
+    free_slots(a, known, n, end, m);
+    const int64_t n_free = a.max_slots - m.n_used;
+    most = most < n_free ? most : n_free;
+  } else if (threadIdx.x == 0) {
+    m.n_used = -1;
+  }
   int64_t listed = 1;
   if (threadIdx.x == 0) m.chosen[0] = next;
   for (int base = 0; base < n && listed < most; base += kChooseThreads) {
     const int i = base + static_cast<int>(threadIdx.x);
-    const bool takes = i < n && i != next && known.left_child[i] < 0 && known.reach[i] >= least;
+    const bool takes = i < n && i != next && known.left_child[i] < 0 && known.reach[i] >= least && a.nodes[i].slot >= 0;
     int64_t found = 0;
     const int64_t place = listed + sum_before<int64_t>(takes ? 1 : 0, m.sums, found);
     if (takes && place < most) m.chosen[place] = i;
@@ -372,7 +430,7 @@ inline int64_t build_rows_of(const Args& a, int64_t n_rows, int64_t n_jobs) {
 }
 
 // Makes the children and jobs of the chosen nodes.
-inline void make_jobs(const Args& a, ChooseMemory& m) {
+inline void make_jobs(const Args& a, const Known& known, ChooseMemory& m) {
   State& s = *a.state;
   const int n_jobs = m.n_chosen;
   const auto t = static_cast<int>(threadIdx.x);
@@ -406,11 +464,11 @@ inline void make_jobs(const Args& a, ChooseMemory& m) {
   const int64_t rows = build_rows_of(a, all_rows, n_jobs);
   job.split_tile = sum_before(split_tiles, m.sums, all_split);
   job.build_tile = sum_before(tiles_of(build_rows, rows), m.sums, all_build);
-  const int64_t new_slot = s.n_slots + sum_before(searched, m.sums, all_searched);
+  const int64_t n_before = sum_before(searched, m.sums, all_searched);
   if (t < n_jobs) {
     if (job.is_searched != 0) {
       a.nodes[2 * first_child + 1 - job.built].slot = a.nodes[number].slot;
-      a.nodes[job.built].slot = static_cast<int32_t>(new_slot);
+      a.nodes[job.built].slot = m.n_used < 0 ? s.n_slots + static_cast<int32_t>(n_before) : free_slot(known, n_before);
     }
     a.jobs[t] = job;
   }
@@ -418,12 +476,13 @@ inline void make_jobs(const Args& a, ChooseMemory& m) {
   if (t != 0) return;
   s.n_jobs = n_jobs;
   s.n_nodes += 2 * n_jobs;
-  s.n_slots += static_cast<int32_t>(all_searched);
+  s.error = n_jobs == 0 ? kNoSlot : s.error;
+  s.n_slots = m.n_used < 0 ? s.n_slots + static_cast<int32_t>(all_searched) : static_cast<int32_t>(a.max_slots);
   s.n_split_tiles = all_split;
   s.n_build_tiles = all_build;
   s.build_rows = rows;
   s.built_rows += all_rows;
-  s.n_batches += 1;
+  s.n_batches += n_jobs > 0 ? 1 : 0;
 }
 
 // Levels from the top, as numbers that fall; all of them are above 0.
@@ -460,7 +519,7 @@ inline void end_tree(const Args& a, const Known& known, int n, ChooseMemory& m) 
 
 inline void choose_nodes(const Args& a) {
   State& s = *a.state;
-  if (s.is_complete != 0) return;
+  if (s.is_complete != 0 || s.error == kNoSlot) return;
   const int n = s.n_nodes;
   auto& m = *reinterpret_cast<ChooseMemory*>(shared_memory());
   Known known;
@@ -469,6 +528,7 @@ inline void choose_nodes(const Args& a) {
   known.waiting = reinterpret_cast<Waiting*>(known.gain + a.max_nodes);
   known.left_child = reinterpret_cast<int32_t*>(known.waiting + a.num_leaves + 1);
   known.parent = known.left_child + a.max_nodes;
+  known.used = reinterpret_cast<uint32_t*>(known.parent + a.max_nodes);
   for (int i = static_cast<int>(threadIdx.x); i < n; i += kChooseThreads) {
     const Node& node = a.nodes[i];
     const uint64_t reach = a.depthwise != 0 ? reach_of_depth(node.depth) : reach_bits(node.reach);
@@ -485,7 +545,7 @@ inline void choose_nodes(const Args& a) {
     return;
   }
   list_chosen(a, known, n, top, m);
-  make_jobs(a, m);
+  make_jobs(a, known, m);
 }
 
 // One thread: the root, and the job of searching it.
@@ -507,12 +567,12 @@ inline void make_root(const Args& a) {
   a.nodes[0] = root;
   if (a.directions != nullptr) a.node_limits[0] = {-infinity(), infinity(), root.value};
   s.n_nodes = 1;
+  s.n_slots = 1;
   s.first_committed = -1;
   if (a.num_leaves < 2 || !may_split(a, root)) {
     s.is_complete = 1;
     return;
   }
-  s.n_slots = 1;
   s.n_jobs = 1;
   s.build_rows = build_rows_of(a, a.task->n_rows, 1);
   s.n_build_tiles = tiles_of(a.task->n_rows, s.build_rows);

@@ -114,6 +114,7 @@ struct Statistics {
 enum TreeError : std::int32_t {
   kRowsDisagree = 1,  // rows and histograms
   kOtherWidth = 2,    // the tree needs wide cells, and these kernels build narrow ones; or the other way round
+  kNoSlot = 3,        // all slots hold histograms that may be needed: the tree goes on when there are more
 };
 
 // What the kernels of a tree tell each other and the host.
@@ -129,7 +130,7 @@ struct State {
   std::int64_t build_rows;  // of a tile
   std::int32_t n_nodes;
   std::int32_t n_jobs;
-  std::int32_t n_slots;
+  std::int32_t n_slots;  // that have been taken at least once
   std::int32_t is_complete;
   std::int32_t error;  // see TreeError
   std::int32_t n_batches;
@@ -213,6 +214,7 @@ struct Args {
   TreeNode* tree_nodes;                 // of the finished tree
   double* tree_values;                  // by node
   std::int64_t slot_words;
+  std::int64_t max_slots;
   std::int32_t max_nodes;
   std::int32_t build_blocks;  // that run at the same time
   // Settings.

@@ -3,9 +3,11 @@
 #include "cuda/device.h"
 #include "cuda/grid.h"
 #include "cuda/predict.h"
+#include "cuda/sample.h"
 
 #include "core/random.h"
 #include "kernels/kernels.h"
+#include "kernels/sampling.h"
 
 namespace gossamer::cuda {
 namespace {
@@ -49,6 +51,8 @@ namespace {
 #include "cuda/predict.inl"
 
 #include "cuda/bin.inl"
+
+#include "cuda/sample.inl"
 
 // The gradients of one row: the loops of the host over a single row.
 inline void fill_row(const GradientArgs& g, int64_t i) {
@@ -152,4 +156,28 @@ GOSSAMER_KERNEL(bin_rows, 256, 4)(const __grid_constant__ gossamer::cuda::BinArg
 
 GOSSAMER_KERNEL(gather_rows, 256, 8)(const __grid_constant__ gossamer::cuda::GatherArgs g) {
   gossamer::cuda::gather(g);
+}
+
+GOSSAMER_KERNEL(count_digits, 256, 8)(const __grid_constant__ gossamer::cuda::SampleArgs s) {
+  gossamer::cuda::count_digits(s);
+}
+
+GOSSAMER_KERNEL(count_tops, 256, 8)(const __grid_constant__ gossamer::cuda::SampleArgs s) {
+  gossamer::cuda::count_tops(s);
+}
+
+GOSSAMER_KERNEL(sum_blocks, 256, 4)(const __grid_constant__ gossamer::cuda::SampleArgs s) {
+  gossamer::cuda::sum_blocks(s);
+}
+
+GOSSAMER_KERNEL(count_drawn, 256, 8)(const __grid_constant__ gossamer::cuda::SampleArgs s) {
+  gossamer::cuda::count_drawn(s);
+}
+
+GOSSAMER_KERNEL(list_drawn, 256, 8)(const __grid_constant__ gossamer::cuda::SampleArgs s) {
+  gossamer::cuda::list_drawn(s);
+}
+
+GOSSAMER_KERNEL(list_goss, 256, 8)(const __grid_constant__ gossamer::cuda::SampleArgs s) {
+  gossamer::cuda::list_goss(s);
 }

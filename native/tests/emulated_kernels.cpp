@@ -17,6 +17,7 @@ using gossamer::cuda::FinishArgs;
 using gossamer::cuda::GatherArgs;
 using gossamer::cuda::GradientArgs;
 using gossamer::cuda::PredictArgs;
+using gossamer::cuda::SampleArgs;
 using gossamer::cuda::ScoreArgs;
 
 struct Kernel {
@@ -46,6 +47,12 @@ constexpr Kernel kKernels[] = {
     {"finish_scores", call<FinishArgs, finish_scores>},
     {"bin_rows", call<BinArgs, bin_rows>},
     {"gather_rows", call<GatherArgs, gather_rows>},
+    {"count_digits", call<SampleArgs, count_digits>},
+    {"count_tops", call<SampleArgs, count_tops>},
+    {"sum_blocks", call<SampleArgs, sum_blocks>},
+    {"count_drawn", call<SampleArgs, count_drawn>},
+    {"list_drawn", call<SampleArgs, list_drawn>},
+    {"list_goss", call<SampleArgs, list_goss>},
 };
 
 }  // namespace

@@ -100,6 +100,12 @@ T atomicAdd(T* at, T value) {
   return before;
 }
 template <class T>
+T atomicOr(T* at, T value) {
+  const T before = *at;
+  *at |= value;
+  return before;
+}
+template <class T>
 T atomicMax(T* at, T value) {
   const T before = *at;
   *at = value > before ? value : before;

@@ -3,7 +3,7 @@ Gossamer's native core: everything that runs per row, per bin or per node.
 """
 
 import enum
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Annotated, overload
 
 import numpy
@@ -1292,6 +1292,31 @@ class GradientSampler:
 
         Returns how many of `rows` are the sample.
         """
+
+def share_draws(
+    n_rows: int,
+    n_tops: Annotated[
+        NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    n_other: int,
+    key: int,
+) -> Annotated[NDArray[numpy.int64], dict(shape=(None,))]:
+    """How many rows outside the top GOSS draws from each block of rows."""
+
+def find_mu(
+    n_expected: float,
+    counts: Annotated[
+        NDArray[numpy.uint32], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    sums_at: Callable[[float], tuple[float, int]],
+) -> float:
+    """
+    The mu of MVS.
+
+    `sums_at` takes a mu; it returns the sum of the scores below it and the number of others.
+    """
+
+SAMPLE_BLOCK: int = 8192
 
 def mean_step(
     gradient: Annotated[

@@ -76,8 +76,14 @@ class EmulatedDevice:
     def host_memory(self, n_bytes: int) -> npt.NDArray[np.uint8]:
         return np.zeros(n_bytes, np.uint8)
 
+    def copy(self, to: int, address: int, n_bytes: int) -> None:
+        ctypes.memmove(to, address, n_bytes)
+
     def clear(self, address: int, n_bytes: int) -> None:
         ctypes.memset(address, 0, n_bytes)
+
+    def fill_ones(self, address: int, n_numbers: int) -> None:
+        self.write(address, np.ones(n_numbers, np.float32))
 
     def run(self, launches: Sequence[Launch]) -> None:
         for launch in launches:

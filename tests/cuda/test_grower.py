@@ -11,6 +11,7 @@ from gossamer import Dataset, _native
 from gossamer.cuda import bin_records, predict_records, records
 from gossamer.cuda.device import Buffer
 from gossamer.cuda.grower import DeviceGrower
+from gossamer.cuda.sampler import SAMPLE_ARGS
 from gossamer.cuda.table import DeviceTable
 from gossamer.data.dataset import built_data
 from gossamer.params import resolve
@@ -127,6 +128,7 @@ def test_records_have_the_size_of_the_native_ones() -> None:
         "BinnedFeature": bin_records.BINNED_FEATURE,
         "BinArgs": bin_records.BIN_ARGS,
         "GatherArgs": bin_records.GATHER_ARGS,
+        "SampleArgs": SAMPLE_ARGS,
     }
     assert _native.record_sizes() == {name: kind.itemsize for name, kind in names.items()}
 

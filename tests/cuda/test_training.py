@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from gossamer import Booster, Dataset, GossamerClassifier, early_stopping, record_evaluation, train
-from gossamer.cuda import driver, supported, trainer
+from gossamer.cuda import driver, grower, supported, trainer
 from gossamer.cuda.grower import DeviceGrower
 from gossamer.cuda.table import DeviceTable
 from gossamer.errors import DeviceError, NotSupportedError
@@ -169,6 +169,30 @@ def model_of(device_type: str, n_rounds: int = 3, **case: Any) -> bytes:
 @pytest.mark.parametrize("name", CASES)
 def test_the_model_is_that_of_the_cpu(name: str, device: Any) -> None:
     assert model_of("cuda", **CASES[name]) == model_of("cpu", **CASES[name])
+
+
+@pytest.mark.parametrize("n_slots", [1, 2, 7, 20])
+def test_a_tree_goes_on_when_all_memory_of_histograms_is_taken(
+    n_slots: int, device: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(grower, "max_slots", lambda num_leaves: n_slots)
+    noise = np.random.default_rng(7).normal(size=N_ROWS)
+    for label in (SIGNAL, noise):
+        for policy in ("leafwise", "depthwise"):
+            case = {"label": label, "grow_policy": policy, "min_data_in_leaf": 1, "num_leaves": 40}
+            assert model_of("cuda", 6, **case) == model_of("cpu", 6, **case)
+
+
+def test_nodes_that_cannot_get_into_the_tree_give_their_histograms_to_others(
+    device: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    added = []
+    add_slots = DeviceGrower._add_slots
+    monkeypatch.setattr(DeviceGrower, "_add_slots", lambda self: (added.append(1), add_slots(self)))
+    noise = np.random.default_rng(8).normal(size=N_ROWS)
+    case = {"label": noise, "min_data_in_leaf": 1, "num_leaves": 50}
+    assert model_of("cuda", 10, **case) == model_of("cpu", 10, **case)
+    assert not added
 
 
 def test_columns_are_drawn_by_their_weights(device: Any) -> None:

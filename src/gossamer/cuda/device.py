@@ -65,8 +65,14 @@ class Device(Protocol):
     def host_memory(self, n_bytes: int) -> npt.NDArray[np.uint8]:
         """Return memory of the host that is quick to copy to and from."""
 
+    def copy(self, to: int, address: int, n_bytes: int) -> None:
+        """Copy within the device."""
+
     def clear(self, address: int, n_bytes: int) -> None:
         """Set memory to zero."""
+
+    def fill_ones(self, address: int, n_numbers: int) -> None:
+        """Set float32 numbers to 1."""
 
     def run(self, launches: Sequence[Launch]) -> None:
         """Launch kernels one after another."""

@@ -23,6 +23,7 @@ from gossamer.errors import DeviceError, message
 # Compiled kernels by the generation of the GPU; see tools/compile_kernels.py.
 _KERNELS: Final = {8: "kernels.sm_80.gz", 9: "kernels.sm_90.gz"}
 _KERNELS_OF_OTHERS: Final = "kernels.ptx.gz"
+_BITS_OF_ONE: Final = int(np.float32(1).view(np.uint32))
 # Shared memory that every kernel may have without asking for it.
 _SHARED_OF_ALL: Final = 48 * 1024
 
@@ -212,10 +213,20 @@ class CudaDevice:
         self._enter()
         self._do("cuMemcpyDtoHAsync", out.ctypes.data, address, out.nbytes, self._stream)
 
+    def copy(self, to: int, address: int, n_bytes: int) -> None:
+        """See `Device`."""
+        self._enter()
+        self._do("cuMemcpyDtoDAsync", to, address, n_bytes, self._stream)
+
     def clear(self, address: int, n_bytes: int) -> None:
         """See `Device`."""
         self._enter()
         self._do("cuMemsetD8Async", address, 0, n_bytes, self._stream)
+
+    def fill_ones(self, address: int, n_numbers: int) -> None:
+        """See `Device`."""
+        self._enter()
+        self._do("cuMemsetD32Async", address, _BITS_OF_ONE, n_numbers, self._stream)
 
     def free_bytes(self) -> int:
         """See `Device`."""

@@ -16,14 +16,22 @@ from gossamer.cuda.records import (
     JOB,
     NODE,
     NODE_LIMITS,
-    SCORE_ARGS,
     STATE,
     TASK,
     TREE_NODE,
     as_bytes,
 )
 from gossamer.cuda.refit import Refit
-from gossamer.cuda.sizes import WAITING_BYTES, choose_size, draw_size, max_nodes, slot_size
+from gossamer.cuda.score_kernel import add_scores, score_args
+from gossamer.cuda.sizes import (
+    WAITING_BYTES,
+    choose_size,
+    draw_size,
+    max_nodes,
+    max_slots,
+    most_slots,
+    slot_size,
+)
 from gossamer.cuda.table import BUILD_THREADS, DeviceTable
 
 _CHOOSE_THREADS: Final = 1024
@@ -35,8 +43,6 @@ _TREES_BEFORE: Final = 8  # that tell how many batches the next one needs
 _MOST_RECORDED: Final = 32
 _CATEGORY_BYTES: Final = 48  # of a bin, in the memory of a search
 _MOST_CATEGORY_BYTES: Final = 2**30
-# Bytes of a tree that is copied to shared memory when it is added to scores.
-_MOST_SHARED_NODES: Final = 24 * 1024
 # Shared memory of kernels that find the statistics of gradients.
 STATISTICS_BYTES: Final = 2048 + 16
 # Shared memory of a multiprocessor, and the most blocks that build histograms there at once.
@@ -47,6 +53,7 @@ _NARROW_ROW: Final = 4
 _WIDE_ROW: Final = 16
 # `TreeError` of native/cuda/device.h.
 _OTHER_WIDTH: Final = 2
+_NO_SLOT: Final = 3
 
 _RULES: Final = (
     "lambda_l1",
@@ -109,7 +116,7 @@ class DeviceGrower:
             "waiting": WAITING_BYTES * (n_leaves + 1),
             "bests": BEST.itemsize * 2 * max_jobs * table.n_features,
             "category_sets": 4 * words * self._max_nodes,
-            "histograms": 8 * slot_words * (self._max_nodes // 2 + 1),
+            "histograms": 8 * slot_words * max_slots(n_leaves),
             "tree_nodes": TREE_NODE.itemsize * n_leaves,
             "tree_values": 8 * self._max_nodes,
             "allowed": table.n_features,
@@ -122,6 +129,7 @@ class DeviceGrower:
         self.lists = [Buffer(device, 4 * n_rows) for _ in "ab"]
         args["row_lists"] = [buffer.address for buffer in self.lists]
         args["slot_words"] = slot_words
+        args["max_slots"] = max_slots(n_leaves)
         args["max_nodes"] = self._max_nodes
         args["build_blocks"] = self._build_blocks
         args["category_scratch_bytes"] = scratch
@@ -291,22 +299,28 @@ class DeviceGrower:
     def use_rows(self, rows: npt.NDArray[np.uint32] | None) -> None:
         """Grow the next trees on some rows; None: on all."""
         self._rows = rows
+        self._n_sampled = None if rows is None else len(rows)
         if rows is None:
             return
         if self._buffers["sample"].n_bytes < 4 * self._table.n_rows:
             self._buffers["sample"] = Buffer(self._device, 4 * self._table.n_rows)
-            self._args["sample"] = self._buffers["sample"].address
+        self._args["sample"] = self._buffers["sample"].address
         if len(rows):
             self._buffers["sample"].write(rows)
 
+    def use_drawn(self, rows: Buffer, n_rows: int) -> None:
+        """Grow the next trees on rows that were drawn on the device."""
+        self._rows, self._n_sampled = None, n_rows
+        self._args["sample"] = rows.address
+
     def _set_task(self, settings: _native.GrowParams, output: int) -> None:
-        rows, task = self._rows, np.zeros((), TASK)
-        task["n_rows"] = self._table.n_rows if rows is None else len(rows)
+        n_sampled, task = self._n_sampled, np.zeros((), TASK)
+        task["n_rows"] = self._table.n_rows if n_sampled is None else n_sampled
         task["extra_key"] = settings.extra_key
         if self._args["node_features"]:
             task["column_key"] = settings.column_key
         task["output"] = output
-        task["is_sampled"] = rows is not None
+        task["is_sampled"] = n_sampled is not None
         task["n_allowed"] = self._table.n_searched
         task["learning_rate"] = settings.learning_rate
         self._args["allowed"] = 0
@@ -371,14 +385,14 @@ class DeviceGrower:
     def _is_predictable(self, settings: _native.GrowParams) -> bool:
         """Whether the tree of the next round has the same settings, as far as can be known."""
         is_random = settings.extra_trees or settings.fraction_by_tree < 1
-        return self._rows is None and not is_random and not self._args["node_features"]
+        return self._n_sampled is None and not is_random and not self._args["node_features"]
 
     def _add_found(self, settings: _native.GrowParams, score: int) -> bool:
         """Let the device add the tree that it has found to scores, if it knows its nodes."""
         n_listed = int(self._found[: STATE.itemsize].view(STATE)[0]["n_listed"])
         if n_listed == 0 or settings.prune_below > 0 or settings.value_unit > 0:
             return False
-        args = self._score_args(self._table, score, self.num_leaves - 1)
+        args = score_args(self._table, score, self.num_leaves - 1)
         for name, buffer in (("nodes", "tree_nodes"), ("values", "tree_values")):
             args[name] = self._buffers[buffer].address
         args["sets"] = self._buffers["category_sets"].address
@@ -386,7 +400,10 @@ class DeviceGrower:
         shared = 8 * 33 + 4 * self._max_nodes
         self._replay(
             b"scores" + self._key() + as_bytes(args).tobytes(),
-            lambda: [Launch("list_tree", 1, 1024, self._args, shared), self._scores_of(args)],
+            lambda: [
+                Launch("list_tree", 1, 1024, self._args, shared),
+                add_scores(args, self._grid),
+            ],
         )
         return True
 
@@ -432,7 +449,9 @@ class DeviceGrower:
                 self._use_width(self._is_wide[output])
                 self._start()
                 continue
-            if state["error"]:
+            if state["error"] == _NO_SLOT:
+                self._add_slots()
+            elif state["error"]:
                 raise RuntimeError("internal error: rows and histograms of the device disagree")
             if state["is_complete"]:
                 break
@@ -445,6 +464,19 @@ class DeviceGrower:
         self._n_expected = int(state["n_nodes"])
         self._last_batches.append(n_batches)
 
+    def _add_slots(self) -> None:
+        """Make room for more histograms; the tree goes on from where it stopped."""
+        n_slots = min(2 * int(self._args["max_slots"]), most_slots(self.num_leaves))
+        before = self._buffers["histograms"]
+        after = Buffer(self._device, 8 * int(self._args["slot_words"]) * n_slots)
+        self._device.copy(after.address, before.address, before.n_bytes)
+        self._device.wait()  # before the memory is given back
+        self._buffers["histograms"] = after
+        self._args["histograms"], self._args["max_slots"] = after.address, n_slots
+        self._recorded.clear()
+        assert STATE.fields is not None
+        self._buffers["state"].write(np.zeros(4, np.uint8), STATE.fields["error"][1])
+
     def add_scores(self, tree: _native.Tree, score: int, table: DeviceTable | None = None) -> None:
         """Add a tree to the scores of all rows, or of another table's.
 
@@ -456,7 +488,7 @@ class DeviceGrower:
         table = self._table if table is None else table
         nodes, sets = _native.score_nodes(tree, self._bins, table.lanes)
         parts = [tree.leaf_value.view(np.uint8), nodes, sets.view(np.uint8)]
-        args = self._score_args(table, score, tree.n_leaves - 1)
+        args = score_args(table, score, tree.n_leaves - 1)
         whole = np.concatenate(parts)
         if self._tree.n_bytes < whole.nbytes:
             self._tree = Buffer(self._device, 2 * whole.nbytes)
@@ -464,18 +496,4 @@ class DeviceGrower:
         args["values"] = self._tree.address
         args["nodes"] = self._tree.address + parts[0].nbytes
         args["sets"] = args["nodes"] + nodes.nbytes
-        self._device.run([self._scores_of(args)])
-
-    @staticmethod
-    def _score_args(table: DeviceTable, score: int, n_nodes: int) -> npt.NDArray[Any]:
-        args = np.zeros((), SCORE_ARGS)
-        for name in ("n_rows", "rows8", "rows16", "stride8", "stride16"):
-            args[name] = table.args[name]
-        args["score"] = score
-        args["n_nodes"] = n_nodes
-        args["is_shared"] = TREE_NODE.itemsize * n_nodes <= _MOST_SHARED_NODES
-        return args
-
-    def _scores_of(self, args: npt.NDArray[Any]) -> Launch:
-        shared = TREE_NODE.itemsize * int(args["n_nodes"]) if args["is_shared"] else 0
-        return Launch("add_scores", self._grid, 256, args, shared)
+        self._device.run([add_scores(args, self._grid)])

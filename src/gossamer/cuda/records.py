@@ -88,7 +88,7 @@ ARGS: Final = record(
     ("row_lists", "u8", 2),
     "p state nodes jobs waiting bests category_sets histograms allowed feature_weights",
     "p node_features open_groups feature_groups directions node_limits tree_nodes tree_values",
-    "i8 slot_words",
+    "i8 slot_words max_slots",
     "i4 max_nodes build_blocks max_depth depthwise extra_trees group_words",
     "f8 fraction_by_level fraction_by_node",
     "p category_scratch",

@@ -8,7 +8,7 @@ from gossamer import _native
 from gossamer.cuda.device import Device
 from gossamer.cuda.driver import open_device
 from gossamer.cuda.records import NODE
-from gossamer.cuda.sizes import choose_size, max_nodes, slot_size
+from gossamer.cuda.sizes import choose_size, max_nodes, max_slots, slot_size
 from gossamer.cuda.table import DeviceTable
 from gossamer.errors import DeviceError, NotSupportedError, message
 from gossamer.params import Params
@@ -117,7 +117,7 @@ def bytes_needed(params: Params, objective: Objective, bins: _native.BinMatrix) 
     n_nodes = max_nodes(params.num_leaves)
     found = _native.describe_features(bins)
     n_cells = int((found["n_value_bins"] + found["has_missing"]).sum())
-    by_tree = n_nodes * NODE.itemsize + 8 * slot_size(n_cells) * (n_nodes // 2 + 1)
+    by_tree = n_nodes * NODE.itemsize + 8 * slot_size(n_cells) * max_slots(params.num_leaves)
     return by_row * bins.n_rows + by_tree
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -13,6 +13,7 @@ from gossamer.cuda.device import Buffer, Device, Launch
 from gossamer.cuda.grower import STATISTICS_BYTES, DeviceGrower
 from gossamer.cuda.records import GRADIENT_ARGS
 from gossamer.cuda.refit import Refit
+from gossamer.cuda.sampler import DeviceSampler
 from gossamer.cuda.scores import DeviceScores
 from gossamer.cuda.table import DeviceTable
 
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from gossamer.objectives import DeviceLoss, Gradients
 
 Rows = npt.NDArray[np.uint32] | None
+Draw = Callable[[DeviceSampler], int | None]
 
 # Trees are added to the scores of fewer rows on the host: that is faster than reading the scores.
 _LEAST_ROWS: Final = 50_000
@@ -54,6 +56,7 @@ class DeviceTrainer:
         self._targets: Targets | None = None
         self._label: Buffer | None = None
         self._weight: Buffer | None = None
+        self._sampler: DeviceSampler | None = None
         self._n_threads = n_threads
         self._other_tables: list[tuple[_native.BinMatrix, DeviceTable | None]] = []
 
@@ -87,10 +90,11 @@ class DeviceTrainer:
         targets: Targets,
         scores: DeviceScores,
         host: npt.NDArray[np.float64],
-        rows: Rows,
+        draw: Draw | None,
         settings: Sequence[_native.GrowParams],
         *,
         has_hessian: bool,
+        weighs_rows: bool = False,
     ) -> list[_native.Tree]:
         """Do a round: gradients, trees, scores.
 
@@ -99,21 +103,39 @@ class DeviceTrainer:
             targets: Labels as the loss sees them.
             scores: The scores of all rows.
             host: The same on the host, which are not up to date afterwards.
-            rows: Rows to grow on; None: all.
+            draw: Draws the rows to grow on, and returns their number (None: all of them); None:
+                all rows, in every round.
             settings: Of the tree of each output.
-            has_hessian: Whether hessians differ from 1.
+            has_hessian: Whether the loss has hessians; they are 1 otherwise.
+            weighs_rows: Whether gradients and hessians of drawn rows are weighted.
         """
-        self._use(settings, rows)
+        self._use(settings, None)
         if targets is not self._targets or not scores.is_current:
             self._grower.drop_started()
         self._use_targets(targets)
         score = scores.to_device(self._device, host)
         hessian = self._hessian if has_hessian else None
         # With one output and all rows, these statistics are also the tree's.
-        is_whole = rows is None and self._n_outputs == 1
-        first = self._gradients_of(loss, score, hessian, finds_statistics=is_whole)
+        is_whole = draw is None and self._n_outputs == 1
+        before = [self._gradients_of(loss, score, hessian, finds_statistics=is_whole)]
+        if draw is not None:
+            self._device.run(before)
+            if weighs_rows and hessian is None:
+                hessian = self._hessian
+                self._device.fill_ones(hessian.address, self._n_rows * self._n_outputs)
+            self._draw_rows(draw, hessian)
+            before = []
         scores.change()
-        return self._grower.grow(self._gradient, hessian, settings, [first], None, score.address)
+        return self._grower.grow(self._gradient, hessian, settings, before, None, score.address)
+
+    def _draw_rows(self, draw: Draw, hessian: Buffer | None) -> None:
+        """Draw the rows of the next trees."""
+        if self._sampler is None:
+            self._sampler = DeviceSampler(self._device, self._n_rows, self._n_outputs)
+        self._sampler.use(self._gradient, hessian, self._label)
+        n_drawn = draw(self._sampler)
+        if n_drawn is not None:
+            self._grower.use_drawn(self._sampler.rows, n_drawn)
 
     def add_tree(
         self,

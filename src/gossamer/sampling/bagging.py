@@ -14,7 +14,7 @@ from gossamer.errors import ParameterError
 from gossamer.objectives import Gradients
 from gossamer.objectives.rank_labels import check_queries
 from gossamer.params import Params
-from gossamer.sampling.base import Bag, RowSampler
+from gossamer.sampling.base import Bag, RowSampler, RowsOnDevice
 from gossamer.sampling.keys import Stream, make_key
 
 
@@ -98,6 +98,18 @@ class Bagging(RowSampler):
                 bag = Bag(*(_rows_within(self._window, rows) for rows in bag))
             self._bags[draw, tree] = bag
         return bag
+
+    @property
+    def draws_on_device(self) -> bool:
+        """See `RowSampler`."""
+        return self._queries is None and self._window is None
+
+    def draw_on_device(self, n_round: int, rows: RowsOnDevice) -> int | None:
+        """See `RowSampler`."""
+        if not self.is_on:
+            return None
+        key = make_key(self._seed, Stream.BAGGING, n_round // self._freq, 0)
+        return rows.sample_rows(self._fractions, self._label is not None, key)
 
 
 def _rows_within(window: RowWindow, rows: npt.NDArray[np.uint32]) -> npt.NDArray[np.uint32]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import ClassVar, Final, NamedTuple
+from typing import ClassVar, Final, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -21,6 +21,28 @@ class Bag(NamedTuple):
 
     inside: npt.NDArray[np.uint32]
     outside: npt.NDArray[np.uint32]
+
+
+class RowsOnDevice(Protocol):
+    """Draws rows where gradients are on a device; every draw returns the number of its rows."""
+
+    def sample_rows(self, fractions: tuple[float, float], by_class: bool, key: int) -> int:
+        """Draw with the chances of negative and positive rows."""
+
+    def score(self, reg: float) -> None:
+        """Score rows, as `_native.GradientSampler` does."""
+
+    def histogram(self) -> npt.NDArray[np.uint32]:
+        """Return rows by the leading bits of their score."""
+
+    def mean_step(self) -> float:
+        """Return the sum of |gradient| over the sum of hessian."""
+
+    def sample_goss(self, n_top: int, n_other: int, key: int) -> int:
+        """Keep the rows of largest score, and draw others, whose gradients are weighted."""
+
+    def sample_mvs(self, n_expected: float, key: int) -> int:
+        """Keep rows with chances that grow with their scores; divide gradients by them."""
 
 
 class RowSampler(ABC):
@@ -51,6 +73,15 @@ class RowSampler(ABC):
         Each of a round's parallel trees has rows of its own; `tree` is its number.
         """
 
+    @property
+    def draws_on_device(self) -> bool:
+        """Whether rows can be drawn where gradients are on a device."""
+        return False
+
+    def draw_on_device(self, n_round: int, rows: RowsOnDevice) -> int | None:
+        """Draw the rows of a round there; return how many there are, None: all of them."""
+        raise NotImplementedError
+
 
 class GradientSampler(RowSampler):
     """Draws rows by the size of their gradients, and weights those that stand for others."""
@@ -64,3 +95,8 @@ class GradientSampler(RowSampler):
     def weighs_rows(self) -> bool:
         """See `RowSampler`."""
         return self.is_on
+
+    @property
+    def draws_on_device(self) -> bool:
+        """See `RowSampler`."""
+        return True

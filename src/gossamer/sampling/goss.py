@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 from typing import ClassVar
 
 import numpy as np
+import numpy.typing as npt
 
 from gossamer.objectives import Gradients
 from gossamer.params import Params
-from gossamer.sampling.base import ROUNDING, Bag, GradientSampler
+from gossamer.sampling.base import ROUNDING, Bag, GradientSampler, RowsOnDevice
 from gossamer.sampling.goss_rates import Counts, choose_counts, divide_counts
 from gossamer.sampling.keys import Stream, make_key
 
@@ -76,23 +78,42 @@ class Goss(GradientSampler):
         if n_round < self._first_round:
             return None
         self._native.score(gradients.gradient, hessian, 0.0, n_threads)
-        counts = self._counts
+        counts = self._choose(n_round, self._native.histogram)
         if counts is None:
-            histogram = self._native.histogram()
-            if self._n_used is None:
-                counts = choose_counts(histogram, self._error)
-            else:
-                counts = divide_counts(histogram, self._n_used)
-        if sum(counts) >= self._n_rows:
             return None
-        self.rates = counts.n_top / self._n_rows, counts.n_other / self._n_rows
-        if self._counts is None:
-            _logger.debug("Round %d: GOSS keeps %.4f and draws %.4f.", n_round + 1, *self.rates)
         rows = np.empty(self._n_rows, dtype=np.uint32)
         key = make_key(self._seed, Stream.GOSS, n_round, tree)
         self._native.sample_goss(*counts, key, gradients.gradient, hessian, rows, n_threads)
         n_inside = sum(counts)
         return Bag(rows[:n_inside], rows[n_inside:])
+
+    def draw_on_device(self, n_round: int, rows: RowsOnDevice) -> int | None:
+        """See `RowSampler`."""
+        self.rates = (1.0, 0.0)
+        if not self.is_on or n_round < self._first_round:
+            return None
+        rows.score(0.0)
+        counts = self._choose(n_round, rows.histogram)
+        if counts is None:
+            return None
+        return rows.sample_goss(*counts, make_key(self._seed, Stream.GOSS, n_round, 0))
+
+    def _choose(
+        self, n_round: int, find_histogram: Callable[[], npt.NDArray[np.uint32]]
+    ) -> Counts | None:
+        """Choose how many rows to keep and to draw; None: all rows are used."""
+        counts = self._counts
+        if counts is None:
+            if self._n_used is None:
+                counts = choose_counts(find_histogram(), self._error)
+            else:
+                counts = divide_counts(find_histogram(), self._n_used)
+        if sum(counts) >= self._n_rows:
+            return None
+        self.rates = counts.n_top / self._n_rows, counts.n_other / self._n_rows
+        if self._counts is None:
+            _logger.debug("Round %d: GOSS keeps %.4f and draws %.4f.", n_round + 1, *self.rates)
+        return counts
 
 
 def _round_rates(top: float, other: float, n_rows: int) -> Counts:

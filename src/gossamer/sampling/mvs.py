@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import ClassVar
 
 import numpy as np
@@ -9,7 +10,7 @@ import numpy as np
 from gossamer import _native
 from gossamer.objectives import Gradients
 from gossamer.params import Params
-from gossamer.sampling.base import ROUNDING, Bag, GradientSampler
+from gossamer.sampling.base import ROUNDING, Bag, GradientSampler, RowsOnDevice
 from gossamer.sampling.keys import Stream, make_key
 
 
@@ -57,14 +58,23 @@ class Mvs(GradientSampler):
         if not self.is_on:
             return None
         gradient, hessian = gradients.gradient, gradients.restore_hessian()
-        if isinstance(self._reg, str):
-            # CatBoost takes the last tree's leaf values; this is their size if gradients agree.
-            reg = _native.mean_step(gradient, hessian, n_threads) ** 2
-        else:
-            reg = self._reg
+        reg = self._find_reg(lambda: _native.mean_step(gradient, hessian, n_threads))
         self._native.score(gradient, hessian, reg, n_threads)
         rows = np.empty(self._n_rows, dtype=np.uint32)
         key = make_key(self._seed, Stream.MVS, n_round, tree)
         n_expected = self._share * self._n_rows
         n_inside = self._native.sample_mvs(n_expected, key, gradient, hessian, rows, n_threads)
         return Bag(rows[:n_inside], rows[n_inside:])
+
+    def draw_on_device(self, n_round: int, rows: RowsOnDevice) -> int | None:
+        """See `RowSampler`."""
+        if not self.is_on:
+            return None
+        rows.score(self._find_reg(rows.mean_step))
+        key = make_key(self._seed, Stream.MVS, n_round, 0)
+        return rows.sample_mvs(self._share * self._n_rows, key)
+
+    def _find_reg(self, mean_step: Callable[[], float]) -> float:
+        """Return the weight of squared hessians in a row's score."""
+        # CatBoost takes the last tree's leaf values; this is their size if gradients agree.
+        return mean_step() ** 2 if isinstance(self._reg, str) else self._reg

@@ -90,7 +90,11 @@ class Predictor:
     def table_of_one(self, row: Any) -> npt.NDArray[Any] | None:
         """Predict a row as a table; None if it must be looked at as one."""
         found = NotImplemented if self._link is not None else self._rows(row)
-        return None if found is NotImplemented else np.array([found])
+        if type(found) is not float:
+            return None if found is NotImplemented else np.array([found])
+        table = np.empty(1)  # half the time of np.array([found])
+        table[0] = found
+        return table
 
     # ---- copies ----
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -141,20 +142,22 @@ class Prepared:
             return None
         if params.num_parallel_tree > 1 or self.grower.refits_leaves:
             return None
-        if self.sampler.weighs_rows or self.gradients.has_hessian != objective.has_hessian(
-            self.targets
-        ):
+        if self.gradients.has_hessian != objective.has_hessian(self.targets):
             return None
-        bag = self.sampler.draw(n_round, self.gradients, train.n_threads)
+        sampler = self.sampler
+        if sampler.is_on and not sampler.draws_on_device:
+            return None
+        draw = partial(sampler.draw_on_device, n_round) if sampler.is_on else None
         return list(
             device.train(
                 loss,
                 self.targets,
                 train.on_device,
                 train.host_score,
-                None if bag is None else bag.inside,
+                draw,
                 self.grower.settings_of(n_round),
                 has_hessian=self.gradients.has_hessian,
+                weighs_rows=sampler.weighs_rows,
             )
         )
 
