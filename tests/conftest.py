@@ -11,9 +11,21 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 
+from gossamer.data.storage import binned
+
 # How long an example takes says how busy the machine is, not whether the result is right.
 settings.register_profile("gossamer", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("gossamer")
+
+# Tables of few columns have sparse columns, so that the tests reach them.
+_MEASURED_COSTS = binned.SPARSE_COSTS
+binned.SPARSE_COSTS = (3.0, 8.0)
+
+
+@pytest.fixture
+def measured_costs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Sparse columns cost what they cost users."""
+    monkeypatch.setattr(binned, "SPARSE_COSTS", _MEASURED_COSTS)
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

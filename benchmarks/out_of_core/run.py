@@ -96,6 +96,12 @@ def _parse(arguments: list[str] | None) -> argparse.Namespace:
         action="store_true",
         help="before each round, the system forgets the files that it has in memory (as root)",
     )
+    parser.add_argument(
+        "--rest",
+        type=float,
+        default=0.0,
+        help="seconds before the rounds: a disk may be slow for a while after much was written",
+    )
     parser.add_argument("--no-group", action="store_true", help="without a control group")
     parser.add_argument("--folder", help="where file and caches are written for a while")
     parser.add_argument("--contenders", nargs="+", choices=CONTENDERS)
@@ -135,10 +141,12 @@ def _run(name: str, path: Path, n_rows: int, cap: int, options: argparse.Namespa
                 "valid": str(_warm_path(path)),
                 "rows": _WARM_ROWS,
                 "rounds": 1,
+                "rest": 0.0,
             },
             "group": "",
             **{n: getattr(options, n) for n in ("leaves", "depth", "rounds", "threads")},
             "drop_caches": options.drop_caches,
+            "rest": options.rest,
         }
         if name in _PARTS_OF_NEED:
             most = just_too_little(n_rows, options.columns + bool(options.text))

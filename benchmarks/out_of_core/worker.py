@@ -79,6 +79,7 @@ def _gossamer(gs: Any, job: Job) -> Figures:
 def _time_rounds(job: Job, update: Callable[[int], object]) -> Figures:
     """Do the rounds of a job; how long each took, and what it took of all processors."""
     seconds, cpu = [], []
+    time.sleep(job["rest"])
     for i in range(job["rounds"]):
         if job["drop_caches"]:
             drop_caches()

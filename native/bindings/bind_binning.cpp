@@ -1,4 +1,5 @@
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/tuple.h>
 
 #include <algorithm>
@@ -138,15 +139,17 @@ nb::dict to_dict(const StorageReport& report) {
   return d;
 }
 
-StorageOptions make_options(bool share_lanes, bool bundle, bool sparse, double max_conflict_rate, int order) {
+StorageOptions make_options(bool share_lanes, bool bundle, bool sparse, double max_conflict_rate, int order,
+                            std::pair<double, double> costs) {
   if (order < 0 || order > 3) throw std::invalid_argument("unknown order");
-  return {share_lanes, bundle, sparse, max_conflict_rate, static_cast<BundleOrder>(order)};
+  return {share_lanes, bundle, sparse, max_conflict_rate, static_cast<BundleOrder>(order), costs.first, costs.second};
 }
 
 auto bin_dense(const Matrix& matrix, const In<std::int32_t>& columns, const In<double>& upper,
                const In<std::int64_t>& offsets, int missing_kind, const std::optional<In<std::int8_t>>& may_miss,
                const In<double>& zero_share, const std::optional<In<std::int32_t>>& category, bool share_lanes,
-               bool bundle, bool sparse, double max_conflict_rate, int order, int n_threads) {
+               bool bundle, bool sparse, double max_conflict_rate, int order, std::pair<double, double> costs,
+               int n_threads) {
   const MatrixView view = view_of(matrix);
   auto features = make_features(columns, upper, offsets, missing_kind, may_miss, category);
   check_rows(view.n_rows);
@@ -158,14 +161,15 @@ auto bin_dense(const Matrix& matrix, const In<std::int32_t>& columns, const In<d
     nb::gil_scoped_release release;
     TeamLease team(n_threads);
     result = bin_training(*team, view, std::move(features), to_vector(zero_share),
-                          make_options(share_lanes, bundle, sparse, max_conflict_rate, order), report);
+                          make_options(share_lanes, bundle, sparse, max_conflict_rate, order, costs), report);
   }
   return nb::make_tuple(result, to_dict(report));
 }
 
 auto bin_sparse(const PySparse& matrix, const In<std::int32_t>& columns, const In<double>& upper,
                 const In<std::int64_t>& offsets, int missing_kind, const std::optional<In<std::int32_t>>& category,
-                bool share_lanes, bool bundle, bool sparse, double max_conflict_rate, int order, int n_threads) {
+                bool share_lanes, bool bundle, bool sparse, double max_conflict_rate, int order,
+                std::pair<double, double> costs, int n_threads) {
   check_canonical(matrix);
   auto features = make_features(columns, upper, offsets, missing_kind, {}, category);
   check_columns(features, matrix.view.n_columns);
@@ -175,7 +179,7 @@ auto bin_sparse(const PySparse& matrix, const In<std::int32_t>& columns, const I
     nb::gil_scoped_release release;
     TeamLease team(n_threads);
     result = bin_training(*team, matrix.view, std::move(features),
-                          make_options(share_lanes, bundle, sparse, max_conflict_rate, order), report);
+                          make_options(share_lanes, bundle, sparse, max_conflict_rate, order, costs), report);
   }
   return nb::make_tuple(result, to_dict(report));
 }
@@ -428,10 +432,11 @@ void bind_binning(nb::module_& m) {
   m.def("bin_dense", &bin_dense, "matrix"_a.noconvert(), "columns"_a.noconvert(), "upper"_a.noconvert(),
         "offsets"_a.noconvert(), "missing_kind"_a, "may_miss"_a.noconvert().none(), "zero_share"_a.noconvert(),
         "category"_a.noconvert().none(), "share_lanes"_a, "bundle"_a, "sparse"_a, "max_conflict_rate"_a, "order"_a,
-        "n_threads"_a, "Training data: (binned table, how its storage was chosen).");
+        "costs"_a, "n_threads"_a, "Training data: (binned table, how its storage was chosen).");
   m.def("bin_sparse", &bin_sparse, "matrix"_a, "columns"_a.noconvert(), "upper"_a.noconvert(), "offsets"_a.noconvert(),
         "missing_kind"_a, "category"_a.noconvert().none(), "share_lanes"_a, "bundle"_a, "sparse"_a,
-        "max_conflict_rate"_a, "order"_a, "n_threads"_a, "Training data: (binned table, how its storage was chosen).");
+        "max_conflict_rate"_a, "order"_a, "costs"_a, "n_threads"_a,
+        "Training data: (binned table, how its storage was chosen).");
   m.def(
       "bin_like",
       [](const BinMatrix& training, const PySparse& matrix, int n_threads) {

@@ -321,12 +321,14 @@ void bind_grower(nb::module_& m) {
            "Grows the trees of a round (arrays are output-major) and adds their values to the scores of\n"
            "their rows; with labels, leaf values are refitted.")
       .def(
-          "use_row_values",
+          "round_in_place",
           [](PyGrower& self, const Out<std::uint32_t>& memory) {
-            self.grower.use_row_values({memory.data(), memory.size()});
+            self.grower.round_in_place({memory.data(), memory.size()});
             self.row_values = memory;
           },
-          "memory"_a.noconvert(), "Rounded gradients go to this memory: a number for each row, or four.")
+          "memory"_a.noconvert(),
+          "From now on, gradients are rounded where they are: `grow` changes them. Where a row takes\n"
+          "four numbers, they go to this memory.")
       .def("stats", &stats, "Seconds per stage and amounts of work so far.");
 }
 

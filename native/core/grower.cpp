@@ -65,7 +65,7 @@ Tree Grower::grow(Team& team, const float* gradient, const float* hessian, const
   n_outputs_ = params.size();
   limits_ = params_->search.limits.get();
   const std::int64_t n = rows != nullptr ? n_rows : data_.matrix->n_rows();
-  const TreeTask task{gradient, hessian, rows, n, params, &rows_, &monotone_, &stats_, row_values_};
+  const TreeTask task{gradient, hessian, rows, n, params, &rows_, &monotone_, &stats_, rounds_in_place_, row_values_};
   if (pages_ && raw != nullptr) throw std::invalid_argument("linear leaves cannot be fitted on pages");
   try {
     if (!evaluator_->has_no_rows() && !pages_) data_.matrix->make_columns(team);
@@ -146,11 +146,15 @@ void Grower::push(std::int32_t node) {
 
 // All shards must expand the same nodes, whatever their rows and threads; and every batch costs a message, or a pass
 // over the pages.
-Frontier::Limits Grower::batch_limits(Team& team) const {
+Frontier::Limits Grower::batch_limits(Team& team) {
   constexpr std::int64_t kNoLimit = std::numeric_limits<std::int64_t>::max();
-  if (data_.pages != nullptr) return {kNoLimit, evaluator_->most_nodes()};
+  const TreeShape& shape = params_->shape;
+  // Below the last level no leaf is searched: there are no histograms to be limited.
+  const bool is_last = shape.depthwise && shape.max_depth > 0 && frontier_.next().depth + 1 >= shape.max_depth;
+  const std::int64_t most_nodes = is_last ? kNoLimit : evaluator_->most_nodes();
+  if (data_.pages != nullptr) return {kNoLimit, most_nodes};
   if (data_.exchange != nullptr) return {kNoLimit, kNoLimit};
-  return {evaluator_->preferred_rows(team.n_threads()), evaluator_->most_nodes()};
+  return {evaluator_->preferred_rows(team.n_threads()), most_nodes};
 }
 
 // The leaf's turn has come: it becomes a node of the tree.

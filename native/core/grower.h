@@ -53,8 +53,12 @@ class Grower {
     return grow(team, gradient, hessian, rows, n_rows, std::span(&params, 1), score, TreeLabels{label, true}, raw);
   }
 
-  // Rounded gradients go to this memory from now on, where it is large enough.
-  void use_row_values(std::span<std::uint32_t> memory) { row_values_ = memory; }
+  // From now on, rounded gradients take the place of the gradients, which are of no use after a tree. Wide ones do not
+  // fit there: they go to this memory, where it is large enough.
+  void round_in_place(std::span<std::uint32_t> memory) {
+    rounds_in_place_ = true;
+    row_values_ = memory;
+  }
 
   const GrowStats& stats() const { return stats_; }
 
@@ -73,7 +77,7 @@ class Grower {
   LeafJob job_of(std::int32_t node, std::int32_t parent) const;
   bool may_split(const GrowNode& node) const;
   void push(std::int32_t node);
-  Frontier::Limits batch_limits(Team& team) const;
+  Frontier::Limits batch_limits(Team& team);
   void note_growth();
 
   GrowNode& at(std::int32_t node) { return nodes_[static_cast<std::size_t>(node)]; }
@@ -99,6 +103,7 @@ class Grower {
   std::vector<double> values_;           // n_outputs_ by node, before shrinkage
   std::vector<std::int32_t> committed_;  // nodes in the order in which they were split
   GrowStats stats_;
+  bool rounds_in_place_ = false;
   std::span<std::uint32_t> row_values_;
 };
 

@@ -38,7 +38,8 @@ std::int64_t HistogramPool::words_for(bool large) const {
 
 bool HistogramPool::exhausted(bool large) const {
   const auto& free = large ? free_large_ : free_small_;
-  return free.empty() && bytes_ + 8 * (words_for(large) + light_words()) > max_bytes_;
+  const std::int64_t idle = std::ssize(large ? free_small_ : free_large_) * bytes_of(!large);
+  return free.empty() && bytes_ - idle + bytes_of(large) > max_bytes_;
 }
 
 std::unique_ptr<Histogram> HistogramPool::acquire(bool large) {
@@ -48,11 +49,15 @@ std::unique_ptr<Histogram> HistogramPool::acquire(bool large) {
     free.pop_back();
     return histogram;
   }
+  for (auto& idle = large ? free_small_ : free_large_;
+       max_bytes_ > 0 && !idle.empty() && bytes_ + bytes_of(large) > max_bytes_; idle.pop_back()) {
+    bytes_ -= bytes_of(!large);
+  }
   auto histogram = std::make_unique<Histogram>();
   histogram->large = large;
   histogram->words.reset(words_for(large));
   histogram->light.reset(light_words());
-  bytes_ += 8 * (words_for(large) + light_words());
+  bytes_ += bytes_of(large);
   return histogram;
 }
 

@@ -38,14 +38,15 @@ class HistogramPool {
   void clear();
   std::unique_ptr<Histogram> acquire(bool large);
   void release(std::unique_ptr<Histogram> histogram);
-  // True if one more histogram would exceed the budget and none can be reused.
+  // True if one more histogram would exceed the budget, none can be reused, and none of the other kind given up.
   bool exhausted(bool large) const;
   // Bytes of a histogram of the larger kind.
-  std::int64_t largest_bytes() const { return std::max<std::int64_t>(8 * (words_for(true) + light_words()), 1); }
+  std::int64_t largest_bytes() const { return std::max<std::int64_t>(bytes_of(true), 1); }
 
  private:
   std::int64_t words_for(bool large) const;
   std::int64_t light_words() const { return n_light_ * (wide_ ? 2 : 1); }
+  std::int64_t bytes_of(bool large) const { return 8 * (words_for(large) + light_words()); }
 
   std::int64_t n_cells_ = 0;
   std::int64_t n_light_ = 0;

@@ -38,7 +38,8 @@ struct TreeTask {
   const LeafRows* leaf_rows = nullptr;
   Monotone* monotone = nullptr;
   GrowStats* stats = nullptr;
-  std::span<std::uint32_t> row_values;  // memory for rounded gradients; one that is too small is not used
+  bool rounds_in_place = false;         // rounded gradients take the place of the gradients, unless they are wide
+  std::span<std::uint32_t> row_values;  // memory for wide ones; one that is too small is not used
 };
 
 // A leaf whose best split is wanted. The children of one node come together, the left one first.

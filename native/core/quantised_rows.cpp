@@ -14,17 +14,19 @@ constexpr int kStatsStep = 8;  // step over all rows; a sample is small enough t
 
 std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
-// Gradients of consecutive rows of a tree: where they are, or gathered into a buffer.
+// Gradients of consecutive rows of a tree: where they are, or in a buffer.
 struct RowBlock {
   const float* gradient;
   const float* hessian;  // nullptr: all 1
   std::vector<float> gathered;
 
-  RowBlock(const TreeTask& task, std::int64_t begin, std::int64_t end) {
+  // `copies`: the gradients are about to be overwritten.
+  RowBlock(const TreeTask& task, std::int64_t begin, std::int64_t end, bool copies = false) {
     const float* const g = task.gradient;
     const float* const h = task.hessian;
     if (task.rows == nullptr) {
-      gradient = g + begin;
+      if (copies) gathered.assign(g + begin, g + end);
+      gradient = copies ? gathered.data() : g + begin;
       hessian = h != nullptr ? h + begin : nullptr;
       return;
     }
@@ -70,16 +72,18 @@ void QuantisedRows::start(Team& team, const TreeTask& task, std::int64_t n_all, 
   const GradientStats stats = find_stats(team, task, exchange, n_rows);
   layout_ = choose_layout(stats, n_rows, task.hessian != nullptr, fine);
   const std::int64_t words = layout_.wide ? 4 : 1;  // 32-bit words per row
-  if (std::ssize(task.row_values) >= n_all * words) {
+  const bool in_place = task.rounds_in_place && !layout_.wide;
+  static_assert(sizeof(float) == sizeof(std::uint32_t));
+  if (in_place || std::ssize(task.row_values) >= n_all * words) {
     own_ = {};
-    values_ = task.row_values.data();
+    values_ = in_place ? reinterpret_cast<std::uint32_t*>(const_cast<float*>(task.gradient)) : task.row_values.data();
   } else {
     own_.grow_to(n_all * words);
     values_ = own_.data();
   }
   std::vector<Sums> sums(at(team.n_threads()));
   for_blocks(team, task.n_rows, kRowBlock, [&](std::int64_t begin, std::int64_t end, std::int64_t, int thread) {
-    const RowBlock block(task, begin, end);
+    const RowBlock block(task, begin, end, in_place);
     if (task.rows == nullptr) {
       sums[at(thread)] +=
           kernels().quantize(block.gradient, block.hessian, end - begin, layout_, values_ + begin * words);

@@ -24,8 +24,8 @@ class QuantisedRows {
 
  private:
   CellLayout layout_;
-  Buffer<std::uint32_t> own_;        // unused where the task brings memory for the values
-  std::uint32_t* values_ = nullptr;  // the task's memory, or own_
+  Buffer<std::uint32_t> own_;        // unused where the values have another place
+  std::uint32_t* values_ = nullptr;  // where the gradients were, the task's memory, or own_
   Sums total_;
 };
 

@@ -27,8 +27,8 @@ class RoundGrower {
                          std::int64_t n_rows, std::span<const GrowParams> params, double* score,
                          const TreeLabels& labels = {}, const RawTable* raw = nullptr);
 
-  // See Grower::use_row_values. Trees that grow side by side do not share it: they round into memory of their own.
-  void use_row_values(std::span<std::uint32_t> memory) { growers_[0]->use_row_values(memory); }
+  // See Grower::round_in_place. Trees that grow side by side round into memory of their own.
+  void round_in_place(std::span<std::uint32_t> memory) { growers_[0]->round_in_place(memory); }
 
   // Totals over all trees so far; seconds are summed over threads where trees grew side by side.
   GrowStats stats() const;

@@ -19,8 +19,6 @@ std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
 // Unit: one update of a lane of one byte, per row.
 constexpr double kTwoByteCost = 2.0;
-constexpr double kEntryCost = 3.0;   // per row with an entry
-constexpr double kSparseCost = 8.0;  // for having sparse columns at all
 
 struct Plan {
   Storage storage;
@@ -47,7 +45,7 @@ Plan plan_storage(const std::vector<Feature>& features, const std::vector<std::i
     }
     const bool shares = options.share_lanes && n_values <= kOneByte / 2;
     const double lane_cost = n_values > kOneByte ? kTwoByteCost : shares ? std::log2(n_values) / 8.0 : 1.0;
-    parts.push_back({std::move(part), n_conflicts, lane_cost, kEntryCost * share});
+    parts.push_back({std::move(part), n_conflicts, lane_cost, options.entry_cost * share});
   };
   std::vector<char> is_bundled(features.size(), 0);
   for (std::size_t b = 0; b < bundles.features.size(); ++b) {
@@ -59,10 +57,10 @@ Plan plan_storage(const std::vector<Feature>& features, const std::vector<std::i
   }
   double saved = 0.0;
   for (const Part& part : parts) saved += std::max(0.0, part.lane_cost - part.sparse_cost);
-  const bool use_sparse = options.sparse && saved > kSparseCost;
+  const bool use_sparse = options.sparse && saved > options.sparse_cost;
   Plan plan;
   plan.storage.share_lanes = options.share_lanes;
-  plan.cost = use_sparse ? kSparseCost : 0.0;
+  plan.cost = use_sparse ? options.sparse_cost : 0.0;
   for (Part& part : parts) {
     const bool is_loose = use_sparse && part.sparse_cost < part.lane_cost;
     plan.cost += is_loose ? part.sparse_cost : part.lane_cost;

@@ -21,6 +21,10 @@ struct StorageOptions {
   bool sparse = true;              // sparse columns may be used
   double max_conflict_rate = 0.0;  // share of the rows that may be in conflict, per bundle
   BundleOrder order = BundleOrder::automatic;
+  // Costs of sparse columns; unit: one update of a lane of one byte, per row. Trainings use those that were measured,
+  // see data/storage/binned.py; with these, even a narrow table may have sparse columns.
+  double entry_cost = 3.0;   // per row with an entry
+  double sparse_cost = 8.0;  // for having sparse columns at all
 };
 
 // The storage that was chosen, and why.

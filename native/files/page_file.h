@@ -38,13 +38,14 @@ std::uint64_t page_checksum(std::span<const std::uint8_t> bytes, std::uint64_t p
 // The same of bytes that arrive in parts.
 class PageChecksum {
  public:
+  static constexpr std::size_t kSums = 8;
   explicit PageChecksum(std::uint64_t page);
-  // All parts but the last have a multiple of 32 bytes.
+  // All parts but the last have a multiple of 64 bytes.
   void add(std::span<const std::uint8_t> part);
   std::uint64_t finish() const;
 
  private:
-  std::uint64_t sums_[4];
+  std::uint64_t sums_[kSums];
   std::uint64_t n_bytes_ = 0;
   std::span<const std::uint8_t> rest_;  // of the last part
 };

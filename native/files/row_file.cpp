@@ -25,7 +25,7 @@ namespace gossamer {
 namespace {
 
 // A task touches at most a few hundred kilobytes of these arrays.
-constexpr std::uint32_t kTasksBetween = 16;
+constexpr std::uint32_t kTasksBetween = 8;
 
 struct Mapped {
   std::mutex mutex;

@@ -312,7 +312,7 @@ TEST_SUITE("pages") {
     CHECK_THROWS_AS(RowFile(-1, 100), PageError);
   }
 
-  TEST_CASE("rounded gradients in memory of the caller") {
+  TEST_CASE("gradients that are rounded where they are") {
     MixedShape shape;
     shape.n_rows = 20000;
     const Mixed m = make_mixed(shape, 818);
@@ -321,19 +321,32 @@ TEST_SUITE("pages") {
     std::vector<float> gradient;
     for (std::int64_t i = 0; i < shape.n_rows; ++i) gradient.push_back(static_cast<float>(random.normal()));
     Team team(2);
-    std::vector<std::uint32_t> given(at(shape.n_rows), 0), few(10, 7);
-    std::vector<double> scores[3];
-    for (int use = 0; use < 3; ++use) {
-      RoundGrower grower(memory);
-      if (use > 0) grower.use_row_values(use == 1 ? given : few);
-      scores[use].assign(at(shape.n_rows), 0.0);
-      const std::vector<GrowParams> params(1);
-      grower.grow(team, gradient.data(), nullptr, nullptr, shape.n_rows, params, scores[use].data());
+    for (const bool is_wide : {false, true}) {
+      if (is_wide) gradient[0] = 1e9F;  // the others would be zeros in a packed cell
+      for (const bool is_sample : {false, true}) {
+        std::vector<RowIdx> rows;
+        for (RowIdx row = 0; is_sample && row < shape.n_rows; row += 2 + row % 3) rows.push_back(row);
+        std::vector<std::uint32_t> given(4 * at(shape.n_rows), 7), few(10, 7);
+        std::vector<double> scores[3];
+        std::vector<float> left[3];  // of the gradients
+        for (int use = 0; use < 3; ++use) {
+          RoundGrower grower(memory);
+          if (use > 0) grower.round_in_place(use == 1 ? given : few);
+          scores[use].assign(at(shape.n_rows), 0.0);
+          left[use] = gradient;
+          const std::vector<GrowParams> params(1);
+          grower.grow(team, left[use].data(), nullptr, is_sample ? rows.data() : nullptr,
+                      is_sample ? std::ssize(rows) : shape.n_rows, params, scores[use].data());
+          CHECK(grower.stats().wide_rounds == is_wide);
+        }
+        CHECK(first_difference(scores[0], scores[1]) == -1);
+        CHECK(first_difference(scores[0], scores[2]) == -1);
+        CHECK(left[0] == gradient);
+        CHECK((left[1] == gradient) == is_wide);
+        CHECK((std::count(given.begin(), given.end(), 7U) == std::ssize(given)) == !is_wide);
+        CHECK(std::count(few.begin(), few.end(), 7U) == 10);  // too small: not used
+      }
     }
-    CHECK(first_difference(scores[0], scores[1]) == -1);
-    CHECK(first_difference(scores[0], scores[2]) == -1);
-    CHECK(std::count(given.begin(), given.end(), 0U) < shape.n_rows / 2);
-    CHECK(std::count(few.begin(), few.end(), 7U) == 10);  // too small: not used
   }
 
   TEST_CASE("a page may be longer than the table, however long") {

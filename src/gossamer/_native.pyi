@@ -144,6 +144,7 @@ def bin_dense(
     sparse: bool,
     max_conflict_rate: float,
     order: int,
+    costs: tuple[float, float],
     n_threads: int,
 ) -> tuple:
     """Training data: (binned table, how its storage was chosen)."""
@@ -169,6 +170,7 @@ def bin_sparse(
     sparse: bool,
     max_conflict_rate: float,
     order: int,
+    costs: tuple[float, float],
     n_threads: int,
 ) -> tuple:
     """Training data: (binned table, how its storage was chosen)."""
@@ -1727,10 +1729,13 @@ class Grower:
         their rows; with labels, leaf values are refitted.
         """
 
-    def use_row_values(
+    def round_in_place(
         self, memory: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order="C", device="cpu")]
     ) -> None:
-        """Rounded gradients go to this memory: a number for each row, or four."""
+        """
+        From now on, gradients are rounded where they are: `grow` changes them. Where a row takes
+        four numbers, they go to this memory.
+        """
 
     def stats(self) -> dict:
         """Seconds per stage and amounts of work so far."""

@@ -57,7 +57,8 @@ def calls() -> dict[str, Callable[[], Any]]:
 
         def place(params: Any, objective: Any, data: Any, *rest: Any, **options: Any) -> Placement:
             placed = place_rows(params, objective, data, *rest, **options)
-            return replace(placed, in_files=may_be_in_files(params, objective, data))
+            in_files = may_be_in_files(params, objective, data)
+            return replace(placed, in_files=in_files, holds_gradients=False)
 
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(Budget, "holds_table", lambda *_: False)

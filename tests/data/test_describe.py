@@ -106,6 +106,16 @@ def test_sparse_columns_are_counted(read: Any) -> None:
     assert summary.bytes_in_sparse_columns >= 6 * summary.entries
 
 
+@pytest.mark.parametrize(("n_columns", "share", "is_sparse"), [(28, 0.2, False), (400, 0.01, True)])
+def test_narrow_tables_have_no_sparse_columns(
+    n_columns: int, share: float, is_sparse: bool, measured_costs: None
+) -> None:
+    rng = np.random.default_rng(2)
+    table = rng.normal(size=(2000, n_columns)) * (rng.random((2000, n_columns)) < share)
+    data = Dataset(table, np.zeros(2000), params={"enable_bundle": False}).construct()
+    assert bool(data.describe().sparse) == is_sparse
+
+
 @pytest.mark.parametrize("order", ["auto", "degree", "count", "column"])
 def test_orders(order: str) -> None:
     summary = describe(bundle_order=order, is_enable_sparse=False)

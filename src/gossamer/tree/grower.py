@@ -173,11 +173,11 @@ class TreeGrower:
         self.set_params(self._params)
 
     def use_row_files(self, files: RowFiles) -> None:
-        """Keep gradients that are rounded for a tree in a file from now on."""
+        """Round gradients where they are from now on; see `Placement`."""
         self._uses_files = True
         self.set_params(self._params)
-        # A row takes four numbers where the largest gradient is far above the others.
-        self._native.use_row_values(files.zeros(4 * self._table.n_rows, np.uint32))
+        # Where the largest gradient is far above the others, a row takes four numbers.
+        self._native.round_in_place(files.zeros(4 * self._table.n_rows, np.uint32))
 
     def set_params(self, params: Params) -> None:
         """Take other settings for the trees to come; those before stay where they do not fit."""

@@ -95,15 +95,16 @@ def test_bytes_are_those_of_memory(name: str, pages_of: PagesOf) -> None:
         assert bytes_of(CASES[name], num_threads, max_memory="1GB") == expected, page_rows
 
 
-@pytest.fixture
-def rows_in_files(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
-    """Have scores and gradients in files wherever they may be; the list says where they were."""
+@pytest.fixture(params=[False, True], ids=["scores and gradients", "scores"])
+def rows_in_files(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> list[bool]:
+    """Have scores in files wherever they may be; the list says where they were."""
     were: list[bool] = []
 
     def place(params: Any, objective: Any, data: Any, *rest: Any, **options: Any) -> Placement:
         placed = place_rows(params, objective, data, *rest, **options)
         were.append(may_be_in_files(params, objective, data))
-        return replace(placed, in_files=placed.in_files or were[-1])
+        in_files = placed.in_files or were[-1]
+        return replace(placed, in_files=in_files, holds_gradients=request.param)
 
     monkeypatch.setattr("gossamer.model.training.prepared.place_rows", place)
     return were
@@ -191,6 +192,52 @@ def test_a_training_goes_on_with_scores_in_files(
     pages_of(8192)
     assert run(max_memory="1GB") == expected
     assert rows_in_files[-1]
+
+
+def test_gradients_move_to_files_when_memory_gets_short(
+    pages_of: PagesOf, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As when validation data comes later."""
+
+    def run(**more: Any) -> tuple[Any, ...]:
+        data = Dataset(X, Y > 0, params=more, free_raw_data=False)
+        booster = Booster({"objective": "binary", "verbosity": -1, **more}, data)
+        booster.update()
+        booster.add_valid(data.create_valid(X[:5000], Y[:5000] > 0), "other")
+        booster.update()
+        moved.append(booster.training.prepared.holds_gradients)
+        return booster.model_to_string(), *booster.eval_valid()
+
+    def place(params: Any, objective: Any, data: Any, valid: Any, *rest: Any, **more: Any) -> Any:
+        placed = place_rows(params, objective, data, valid, *rest, **more)
+        return replace(placed, in_files=on_pages, holds_gradients=len(valid) == 0)
+
+    moved: list[bool] = []
+    on_pages = False
+    monkeypatch.setattr("gossamer.model.training.prepared.place_rows", place)
+    expected = run()
+    on_pages = True
+    pages_of(8192)
+    assert run(max_memory="1GB") == expected
+    assert moved[-1] is False
+
+
+def test_what_does_not_fit_goes_to_files() -> None:
+    table, label = many_rows(3_000_000)
+    data = built_data(Dataset(table, label, params={"max_memory": "100MB"}))
+    assert _native.on_disk(data.table.bins) is not None
+    ways = []
+    for n in range(100, 40, -2):
+        params = resolve({"max_memory": f"{n}MB", "num_leaves": 4})
+        objective = make_objective(params, data.targets)
+        try:
+            placed = place_rows(params, objective, data, (), None)
+        except ParameterError:
+            break
+        assert placed.held <= n * 10**6
+        ways.append((placed.in_files, placed.in_files and not placed.holds_gradients))
+    assert ways == sorted(ways)
+    assert set(ways) == {(False, False), (True, False), (True, True)}
 
 
 @pytest.mark.parametrize("n_kept", [1, 2, 100])
@@ -556,9 +603,12 @@ def test_in_memory_there_are_no_passes() -> None:
     assert passes_per_tree() == [0.0] * 5
 
 
-def test_depthwise_growth_takes_a_pass_per_level(pages_of: PagesOf) -> None:
+@pytest.mark.parametrize("pool", [-1.0, 0.5])
+def test_depthwise_growth_takes_a_pass_per_level(pool: float, pages_of: PagesOf) -> None:
+    """Also with a pool for 8 nodes: the 16 of the last level need no histograms."""
     pages_of(8192)
     params = {"grow_policy": "depthwise", "max_depth": 5, "num_leaves": 32, "verbosity": -1}
+    params |= {"histogram_pool_size": pool}
     data = Dataset(X, Y, params={"max_memory": "1GB"})
     before = on_disk(data)["passes"]
     train({**params, "max_memory": "1GB"}, data, 1)
@@ -1251,8 +1301,8 @@ def test_the_error_names_the_largest_terms() -> None:
 
     text = smallest(run, "40MB")
     assert "to train on 2,000,000 rows" in text
-    expected = "rows of leaves (16MB), parts of files (16MB), small buffers (12MB) and labels (8MB)"
-    assert expected in text
+    assert "rows of leaves (16MB), small buffers (12MB), gradients (8MB), labels (8MB)" in text
+    assert "parts of files (8MB)" in text
     # Scores and gradients of other boosting modes are in memory; binary log loss has hessians.
     binary = Dataset(table, label > 3, params={"max_memory": "76MB"}).construct()
     params = {"objective": "binary", "boosting": "dart", "num_leaves": 4, "verbosity": -1}
@@ -1285,7 +1335,7 @@ def test_validation_data_counts() -> None:
         return train(params, data, 1, [valid])
 
     train({"max_memory": "66MB", "verbosity": -1, "num_leaves": 4}, Dataset(table, label), 1)
-    text = smallest(run, "60MB")
+    text = smallest(run, "57MB")
     assert "validation data" in text
 
 

@@ -15,6 +15,10 @@ from gossamer.data.table.matrix import Table, Values
 from gossamer.params import Params
 from gossamer.threads import resolve_threads
 
+# What sparse columns cost, if a lane of bytes costs 1 per row: each entry, and having any. Measured
+# with 28 to 1,000 columns, 0.5 to 20 % of their values not zero, 31 and 255 leaves. Rows are split
+# by looking for their entries; a byte of each row does that much faster.
+SPARSE_COSTS: tuple[float, float] = (6.0, 144.0)
 # With fewer rows, adding up the shared histograms costs more than the updates they save.
 _MIN_ROWS_TO_SHARE: Final = 50_000
 
@@ -169,6 +173,7 @@ def bin_values(
         "sparse": params.is_enable_sparse,
         "max_conflict_rate": params.max_conflict_rate,
         "order": ORDERS[params.bundle_order],
+        "costs": SPARSE_COSTS,
         "n_threads": n_threads,
     }
     if isinstance(values, _native.SparseMatrix):

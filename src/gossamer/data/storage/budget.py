@@ -28,8 +28,12 @@ _MOST_PAGE_ROWS: Final = 2**18  # gradients of these rows are in memory, too
 # A histogram of a large leaf has two 64-bit sums and a 32-bit count in each cell.
 _CELL_BYTES: Final = 20
 _FEWEST_HISTOGRAMS: Final = 6
-# The parts of scores and gradients in files that are in memory at a time.
-_FILE_PARTS: Final = 16 * 10**6
+# The parts of files that are in memory at a time: of scores, and of gradients.
+_SCORE_PARTS, _GRADIENT_PARTS = 8 * 10**6, 8 * 10**6
+# With so many histograms, few batches of leaves take more than one pass over the data.
+_MANY_HISTOGRAMS: Final = 128
+# Where rows are, best first: whether scores are in files, and gradients in memory all the same.
+WAYS: Final[tuple[tuple[bool, bool], ...]] = ((False, True), (True, True), (True, False))
 # Bytes of a row's label; of its number in its leaf, twice; of its rounded gradient.
 _LABEL, _IN_LEAF, _ROUNDED = 4, 8, 4
 
@@ -142,8 +146,15 @@ expected at least 12MB. It is for scores (8MB) and labels (4MB).
         k = max(params.num_class, 1)
         every = [
             {"small buffers": _OVERHEAD}
-            | row_needs(n_rows, k, has_hessian=False, has_weight=False, in_files=in_files)
-            for in_files in ((False, True) if files_fit(params) else (False,))
+            | row_needs(
+                n_rows,
+                k,
+                has_hessian=False,
+                has_weight=False,
+                in_files=in_files,
+                holds_gradients=holds_gradients,
+            )
+            for in_files, holds_gradients in WAYS[: len(WAYS) if files_fit(params) else 1]
         ]
         least = min(every, key=lambda needs: sum(needs.values()))
         self.require(f"to train on {n_rows:,} rows", least)
@@ -185,8 +196,9 @@ expected at least 12MB. It is for scores (8MB) and labels (4MB).
         if self.cap == 0:
             return most
         fewest = fewest_histograms(bins)
-        share = (self.cap - held) // (6 if samples_rows(params) else 2)
-        return min(max(share, fewest), num_leaves * fewest, most)
+        left = self.cap - held
+        share = left // 6 if samples_rows(params) else left * 3 // 4
+        return min(max(share, fewest), (num_leaves + 1) // 2 * fewest, most)
 
     def kept_bytes(self, held: int, histograms: int, sample: int) -> int:
         """Return how much of the pages may stay in memory: most of what nothing else needs.
@@ -230,19 +242,43 @@ expected at least 12MB. It is for scores (8MB) and labels (4MB).
         """
         if not samples_rows(params):
             return 0
-        most, share = self.most_for_sample(held), sampled_share(params)
-        if share == 1:  # known when a sample has been drawn
+        most = self.most_for_sample(held)
+        if sampled_share(params) == 1:  # known when a sample has been drawn
             return most
-        # Each row is drawn by itself: the number varies by at most half of the square root.
-        n_sampled = int(share * bins.n_rows + 8 * bins.n_rows**0.5) + 1
-        need = sample_need(bins, n_sampled, n_outputs)
+        need = expected_sample(bins, params, n_outputs)
         return need if need <= most else 0
+
+    def has_room(
+        self, bins: _native.BinMatrix, params: Params, n_outputs: int, needs: Mapping[str, int]
+    ) -> bool:
+        """Whether a training takes few passes with the memory that is left to it.
+
+        Args:
+            bins: The training data.
+            params: Checked parameters.
+            n_outputs: Scores of a row.
+            needs: What everything takes at least, see `training_needs`.
+        """
+        left = self.cap - sum(needs.values()) + needs["histograms"]
+        if not samples_rows(params):
+            n_histograms = min(params.num_leaves, _MANY_HISTOGRAMS)
+            return left >= max(n_histograms * _CELL_BYTES * int(bins.n_cells), needs["histograms"])
+        if sampled_share(params) == 1:  # the sample may be of any size
+            return False
+        return expected_sample(bins, params, n_outputs) <= left * 3 // 4
 
 
 def sample_need(bins: _native.BinMatrix, n_sampled: int, n_outputs: int) -> int:
     """Return what a sample of rows takes while a tree grows, but for the rows of leaves."""
     # Bins, the row's number, its rounded gradient; score, gradient and hessian of each output.
     return n_sampled * (bins.row_bytes + 4 + _ROUNDED + 16 * n_outputs)
+
+
+def expected_sample(bins: _native.BinMatrix, params: Params, n_outputs: int) -> int:
+    """Return what the sample of a tree takes, where parameters tell its size."""
+    # Each row is drawn by itself: the number varies by at most half of the square root.
+    n_sampled = int(sampled_share(params) * bins.n_rows + 8 * bins.n_rows**0.5) + 1
+    return sample_need(bins, n_sampled, n_outputs)
 
 
 def leaf_bytes(n_rows: int, params: Params) -> int:
@@ -294,6 +330,7 @@ def row_needs(
     sample_bytes: int = 0,
     share: float = 1.0,
     in_files: bool = False,
+    holds_gradients: bool = False,
 ) -> dict[str, int]:
     """Return what the rows of a training take, without their bins.
 
@@ -307,6 +344,7 @@ def row_needs(
         sample_bytes: What drawing a sample takes, see `sample_bytes`.
         share: Of the rows that a tree grows on, at most.
         in_files: Whether scores and gradients are in files (see `RowFiles`).
+        holds_gradients: Whether gradients are in memory all the same.
 
     Example:
         >>> row_needs(1000, 1, has_hessian=False, has_weight=False)
@@ -315,9 +353,10 @@ def row_needs(
         {'labels': 4000, 'rows of leaves': 8000, 'parts of files': 16000000}
     """
     n_files = 1 if in_files else 0
+    n_gradients = 1 if holds_gradients or not in_files else 0
     needs = {
         "scores": 8 * n_outputs * (has_start + 1 - n_files),
-        "gradients": 4 * n_outputs * (has_hessian + 1) * (1 - n_files),
+        "gradients": 4 * n_outputs * (has_hessian + 1) * n_gradients,
         "labels": _LABEL * n_targets,
         "weights": 4 if has_weight else 0,
         "rows of leaves": _IN_LEAF + _ROUNDED * (1 - n_files),
@@ -325,7 +364,9 @@ def row_needs(
     }
     found = {name: n_rows * size for name, size in needs.items() if size}
     found["rows of leaves"] -= int(_IN_LEAF * n_rows * (1 - share))
-    return found | {"parts of files": _FILE_PARTS} if in_files else found
+    if not in_files:
+        return found
+    return found | {"parts of files": _SCORE_PARTS + _GRADIENT_PARTS * (1 - n_gradients)}
 
 
 def samples_rows(params: Params) -> bool:

@@ -26,7 +26,7 @@ from gossamer.binning import Binning
 from gossamer.data.storage.binned import BinnedTable
 from gossamer.errors import GossamerError
 
-VERSION: Final = 1
+VERSION: Final = 2
 _MARK: Final = b"gossamer"
 # No space left; the user's share of the disk is used up; a file may not be so large.
 _FULL: Final = (errno.ENOSPC, getattr(errno, "EDQUOT", errno.ENOSPC), errno.EFBIG)

@@ -29,6 +29,9 @@ class RowFiles:
     Args:
         folder: The folder; empty: the system's folder for temporary files.
 
+    Attributes:
+        holds_gradients: Whether gradients are in memory, and only scores in files.
+
     Example:
         >>> RowFiles("").zeros(3, np.float32)
         array([0., 0., 0.], dtype=float32)
@@ -38,6 +41,7 @@ class RowFiles:
         self._folder = folder
         self._process = os.getpid()
         self._made: WeakSet[_native.RowFile] = WeakSet()
+        self.holds_gradients = False
 
     def check_process(self) -> None:
         """Raise in a forked process, which would change the arrays of the one that made them.
@@ -64,6 +68,14 @@ class RowFiles:
             made = _native.RowFile(file.start(), n_bytes + _SLACK)
         self._made.add(made)
         return made.array()[:n_bytes].view(dtype)
+
+    def for_gradients(self, size: int, dtype: npt.DTypeLike) -> npt.NDArray[Any]:
+        """Return an array that is about to be filled with gradients.
+
+        Raises:
+            OSError: See `zeros`.
+        """
+        return np.empty(size, dtype) if self.holds_gradients else self.zeros(size, dtype)
 
     def check_contents(self) -> None:
         """Raise where the disk lost a part of an array: what was computed from it is wrong.

@@ -11,6 +11,7 @@ from gossamer import _native
 from gossamer.data.built import BuiltData
 from gossamer.data.folds import Fold
 from gossamer.data.storage.budget import (
+    WAYS,
     Budget,
     files_fit,
     row_needs,
@@ -37,6 +38,7 @@ def training_needs(
     *,
     continues: bool = False,
     in_files: bool = False,
+    holds_gradients: bool = False,
 ) -> dict[str, int]:
     """Return the bytes that a training needs, by what they are for.
 
@@ -47,6 +49,7 @@ def training_needs(
         valid: The validation data.
         continues: Whether training continues from a model.
         in_files: Whether scores and gradients of the training data are in files.
+        holds_gradients: Whether its gradients are in memory all the same.
 
     Example:
         >>> import numpy as np
@@ -72,6 +75,7 @@ def training_needs(
             sample_bytes=sampled,
             share=sampled_share(params),
             in_files=in_files,
+            holds_gradients=holds_gradients,
         )
     )
     if params.boosting != "gbdt":  # scores of some trees, and of all of them
@@ -225,10 +229,13 @@ class Placement:
     Attributes:
         held: Bytes of `max_memory` that are not for histograms and samples; 0: no limit.
         in_files: Whether scores and gradients are in files, because memory is too small for them.
+        holds_gradients: Whether gradients are in memory all the same. A training reads them in
+            every pass, and scores twice in a round.
     """
 
     held: int
     in_files: bool
+    holds_gradients: bool = False
 
 
 def place_rows(
@@ -255,15 +262,28 @@ def place_rows(
     """
     if params.max_memory == 0:
         return Placement(0, in_files)
-    continues = base is not None
-    needs = training_needs(params, objective, train, valid, continues=continues, in_files=in_files)
-    if sum(needs.values()) > params.max_memory and not in_files:
-        in_files = may_be_in_files(params, objective, train)
-        if in_files:
-            needs = training_needs(
-                params, objective, train, valid, continues=continues, in_files=True
-            )
-    return Placement(check_training_memory(params, train, needs), in_files)
+    ways = WAYS[1:] if in_files else WAYS
+    if not in_files and not may_be_in_files(params, objective, train):
+        ways = WAYS[:1]
+    needs = {
+        way: training_needs(
+            params,
+            objective,
+            train,
+            valid,
+            continues=base is not None,
+            in_files=way[0],
+            holds_gradients=way[1],
+        )
+        for way in ways
+    }
+    budget, bins, k = Budget.of(params), train.table.bins, objective.n_outputs
+    total = {way: sum(needs[way].values()) for way in ways}
+    good = [way for way in ways if budget.has_room(bins, params, k, needs[way])]
+    # With little room, files gain nothing over memory.
+    good += [way for way in WAYS[:1] if total.get(way, budget.cap + 1) <= budget.cap]
+    way = good[0] if good else min(ways, key=lambda way: total[way])
+    return Placement(check_training_memory(params, train, needs[way]), *way)
 
 
 def may_be_in_files(params: Params, objective: Objective, train: BuiltData) -> bool:

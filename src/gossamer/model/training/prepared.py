@@ -38,7 +38,8 @@ class Prepared:
         grower: Grows the trees.
         largest_leaf: Larger leaf values would lead to gradients that do not fit float32.
         window: Which of all workers' rows these are; None: all of them.
-        files: Where gradients are; None: in memory.
+        files: Where gradients may be; None: in memory.
+        holds_gradients: Whether they are in memory all the same.
     """
 
     objective: Objective
@@ -50,6 +51,7 @@ class Prepared:
     largest_leaf: float
     window: RowWindow | None = None
     files: RowFiles | None = None
+    holds_gradients: bool = False
 
     @property
     def trees_per_set(self) -> int:
@@ -58,23 +60,19 @@ class Prepared:
 
     def with_params(self, params: Params, before: Params) -> Prepared:
         """Return what other parameters lead to; the grower is told of them by the caller."""
-        sampler, gradients = self.sampler, self.gradients
+        sampler = self.sampler
         names = ("data_sample_strategy", *sampler.uses)
         if any(params[name] != before[name] for name in names):
             sampler = make_row_sampler(params, self.targets, self.objective.n_outputs, self.window)
-        if sampler.weighs_rows != self.sampler.weighs_rows:
-            gradients = _make_gradients(self.objective, self.targets, sampler, self.files)
-        return replace(self, sampler=sampler, gradients=gradients)
+        changed = replace(self, sampler=sampler)
+        is_same = sampler.weighs_rows == self.sampler.weighs_rows
+        return changed if is_same else changed.with_gradients()
 
     def with_function(self, objective: Objective, train: ScoredSet) -> Prepared:
         """Return what an objective of the user's leads to; it takes labels as they are."""
-        return replace(
-            self,
-            objective=objective,
-            targets=train.targets,
-            gradients=_make_gradients(objective, train.targets, self.sampler, self.files),
-            grower=self.grower.with_fields(objective, train.data.columns.weights),
-        )
+        grower = self.grower.with_fields(objective, train.data.columns.weights)
+        changed = replace(self, objective=objective, targets=train.targets, grower=grower)
+        return changed.with_gradients()
 
     def with_scores(self, train: ScoredSet, held: int) -> Prepared:
         """Return what follows from scores that may have moved to files; gradients go there, too.
@@ -84,11 +82,21 @@ class Prepared:
             held: Of `max_memory`, the bytes that are not for histograms and samples.
         """
         self.grower.set_held(held)
-        if train.files is None or self.files is not None:
+        files = train.files
+        if files is None:
             return self
-        self.grower.use_row_files(train.files)
-        gradients = _make_gradients(self.objective, self.targets, self.sampler, train.files)
-        return replace(self, gradients=gradients, files=train.files)
+        if self.files is None:
+            self.grower.use_row_files(files)
+        elif self.holds_gradients == files.holds_gradients:
+            return self
+        return replace(self, files=files).with_gradients()
+
+    def with_gradients(self) -> Prepared:
+        """Return the same with other buffers of gradients."""
+        files = self.files
+        gradients = _make_gradients(self.objective, self.targets, self.sampler, files)
+        holds = files is not None and files.holds_gradients
+        return replace(self, gradients=gradients, holds_gradients=holds)
 
     def grow(
         self, params: Params, train: ScoredSet, n_round: int, score: npt.NDArray[np.float64]
@@ -219,6 +227,8 @@ def place_scores(
     placed = place_rows(params, objective, train.data, valid, base, in_files=in_files)
     if placed.in_files and not in_files:
         train = train.to_files(RowFiles(params.cache_dir))
+    if train.files is not None:
+        train.files.holds_gradients = placed.holds_gradients
     return train, placed.held
 
 
@@ -254,7 +264,10 @@ def prepare(
         grower.use_row_files(files)
     gradients = _make_gradients(objective, targets, sampler, files)
     largest = LARGEST_GRADIENT / heaviest
-    return Prepared(objective, labels, targets, sampler, gradients, grower, largest, window, files)
+    holds = files is not None and files.holds_gradients
+    return Prepared(
+        objective, labels, targets, sampler, gradients, grower, largest, window, files, holds
+    )
 
 
 def _make_gradients(
@@ -265,5 +278,5 @@ def _make_gradients(
         objective.n_outputs,
         has_hessian=objective.has_hessian(targets),
         weighable=sampler.weighs_rows,
-        allocate=np.empty if files is None else files.zeros,
+        allocate=np.empty if files is None else files.for_gradients,
     )
