@@ -15,7 +15,7 @@ STRESS_SCHEDULES ?= 200
 ATTACK_SCALE ?= 1
 
 BIN := $(VENV)/bin
-# One folder of stamps per version of Python: another PYTHON makes the environment anew.
+# One folder of stamps per version of Python: another PYTHON makes a new environment.
 PYTHON_VERSION := $(shell $(PYTHON) -c 'import sys; print("%d.%d" % sys.version_info[:2])')
 STAMPS := $(VENV)/stamps/$(PYTHON_VERSION)
 BEGAN := $(shell date +%s)
@@ -51,21 +51,34 @@ $(STAMPS)/build: $(STAMPS)/venv pyproject.toml
 	sed -n 's/^requires = \[\(.*\)\]$$/\1/p' pyproject.toml | tr ',' '\n' | xargs $(PIP) cmake ninja
 	@touch $@
 
+# The first `make demo` compiles kernels for this processor only; what follows compiles those of the others, too.
+KERNELS := $(if $(wildcard $(STAMPS)/levels)$(filter-out demo,$(MAKECMDGOALS)),all,local)
 # Without build isolation: the build folder stays valid, so a rebuild compiles only what changed.
 # Without compiling to bytecode: Python compiles a module when it is first imported, and few are.
+install_module = $(PIP) --no-compile --no-build-isolation --no-deps --config-settings=cmake.define.GOSSAMER_KERNELS=$(1) --editable .
+
+# The packages that it needs are installed while it compiles, and imported once, which compiles them to bytecode.
 $(STAMPS)/package: $(STAMPS)/build $(MODULE_SOURCES)
 	@echo 'Compiling the native module and installing packages. This takes one to two minutes on two cores, the first time only.'
 	@date +%s > $(STAMPS)/begin
-	$(PIP) --no-compile --no-build-isolation --editable '.[sklearn,plot,progress,files]'
+	@$(BIN)/python tools/requirements.py sklearn plot progress files > $(STAMPS)/requirements
+	{ $(PIP) --no-compile --requirement $(STAMPS)/requirements && \
+	  $(BIN)/python -c 'import matplotlib.pyplot, sklearn.datasets, sklearn.model_selection'; } & packages=$$!; \
+	  $(call install_module,$(KERNELS)) && wait $$packages
 	@echo "Done in $$(( $$(date +%s) - $$(cat $(STAMPS)/begin) )) seconds."
+	@echo $(KERNELS) > $@
+
+$(STAMPS)/levels: $(STAMPS)/package
+	@grep -q all $< || { echo 'Compiling the kernels for other processors.'; $(call install_module,all); }
+	@echo all > $<
 	@touch $@
 
 # gossamer itself is there already: these add what the extra asks for.
-$(STAMPS)/test $(STAMPS)/lint $(STAMPS)/docs: $(STAMPS)/%: $(STAMPS)/package
+$(STAMPS)/test $(STAMPS)/lint $(STAMPS)/docs: $(STAMPS)/%: $(STAMPS)/levels
 	$(PIP) 'gossamer[$*]'
 	@touch $@
 
-$(STAMPS)/bench: $(STAMPS)/package benchmarks/requirements.txt
+$(STAMPS)/bench: $(STAMPS)/levels benchmarks/requirements.txt
 	$(PIP) --requirement benchmarks/requirements.txt
 	@touch $@
 
@@ -150,10 +163,10 @@ stress: $(STAMPS)/test ## Python threads that use one model and one data set at 
 docs: $(STAMPS)/docs ## the documentation site, in site/
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
-figures: $(STAMPS)/package ## draw the figures of the site anew, in docs/assets/
+figures: $(STAMPS)/levels ## draw the figures of the site again, in docs/assets/
 	$(BIN)/python docs/figures/draw.py
 
-notebooks: $(STAMPS)/venv ## write examples/notebooks/ anew from the scripts
+notebooks: $(STAMPS)/venv ## write examples/notebooks/ again from the scripts
 	$(BIN)/python tools/make_notebooks.py
 
 # In a build folder of its own, with build isolation, installed where nothing else is.

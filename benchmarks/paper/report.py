@@ -122,14 +122,14 @@ def format_machine(document: dict[str, Any], results: Results) -> str:
         f"commit {machine['commit']}. {versions}. {settings['threads']} threads, "
         f"{settings['num_leaves']} leaves, {settings['rounds']} rounds "
         f"({settings['slow_rounds']} for exact, dense and sparse), rows x {settings['scale']:g}. "
-        f"Used by other processes meanwhile: {others}."
+        f"Other processes used {others}."
     )
 
 
 def _table_1(results: Results) -> list[str]:
     head = [
         "data set",
-        "stands for",
+        "corresponds to",
         "training rows",
         "held-out rows",
         "columns",
@@ -258,7 +258,7 @@ def _table_4(shares: list[Share], sampling: dict[str, Any] | None, at: str) -> l
     top = sampling["settings"]["top_share"]
     note = (
         f"At {which}; GOSS keeps {top:g} of its share for the largest gradients. The difference "
-        "is paired by seed (above 0: GOSS is better), +- is its standard error."
+        "is paired by seed (above 0: GOSS is better), and +- is its standard error."
     )
     return [*make_table(head, body), "", note]
 
@@ -279,12 +279,13 @@ def _sizes(results: Results) -> list[str]:
 
 
 def _must(results: Results, shares: list[Share]) -> list[str]:
-    words = {True: "yes", False: "**no**", None: "not run"}
-    checks = run_checks(results, shares)
-    head = ["check", "must be", "measured", "holds", "note"]
-    return make_table(
-        head, [[c.name, c.bound, c.measured or _NONE, words[c.holds], c.note] for c in checks]
-    )
+    """What was run; figures outside what is expected are in bold."""
+    body = [
+        [c.name, c.bound, c.measured if c.holds else f"**{c.measured}**", c.note]
+        for c in run_checks(results, shares)
+        if c.holds is not None
+    ]
+    return make_table(["comparison", "expected", "measured", "note"], body)
 
 
 def _failed(*documents: dict[str, Any] | None) -> list[str]:

@@ -1,5 +1,7 @@
 #include <nanobind/nanobind.h>
 
+#include "kernels/kernels.h"
+
 namespace gossamer::bindings {
 void bind_kernels(nanobind::module_& m);
 void bind_binning(nanobind::module_& m);
@@ -22,6 +24,7 @@ void bind_row_predictor(nanobind::module_& m);
 
 NB_MODULE(_native, m) {
   using namespace gossamer::bindings;
+  gossamer::kernels();  // throws if there are none for this processor; Python raises ImportError then
   // Models that a daemon thread or a cache still holds when Python exits are not errors.
   nanobind::set_leak_warnings(false);
   m.doc() = "Gossamer's native core: everything that runs per row, per bin or per node.";

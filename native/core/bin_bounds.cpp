@@ -142,7 +142,6 @@ void add_zeros(DistinctValues& d, const RowSum& zeros, bool weighted) {
 // Sorted distinct values of one column's sample, zeros included; notes whether any are missing, and how many are zero.
 template <bool kWeighted, class T>
 DistinctValues count_distinct(const ColumnSample<T>& sample, const BinOptions& options, ColumnBounds& out) {
-  using Float = std::conditional_t<std::is_same_v<T, float>, float, double>;
   using Key = std::conditional_t<std::is_same_v<T, float>, std::uint32_t, std::uint64_t>;
   using Item = std::conditional_t<kWeighted, WeightedKey<Key>, Key>;
   std::vector<Item> items;
@@ -153,7 +152,7 @@ DistinctValues count_distinct(const ColumnSample<T>& sample, const BinOptions& o
   RowSum zeros{sample.n_zeros, 0};
   if constexpr (kWeighted) zeros = sample.all;
   for (std::int64_t i = 0; i < sample.n; ++i) {
-    auto x = static_cast<Float>(sample.values[i]);
+    T x = sample.values[i];
     const bool nan = x != x;
     if (nan && !options.use_missing) x = 0;
     const bool zero = std::abs(static_cast<double>(x)) <= kZero;
@@ -166,7 +165,7 @@ DistinctValues count_distinct(const ColumnSample<T>& sample, const BinOptions& o
       out.missing_in_sample = true;
       continue;
     }
-    const Key key = ordered_key(x + Float(0));  // -0 + 0 = +0: one zero
+    const Key key = ordered_key(x + T(0));  // -0 + 0 = +0: one zero
     if constexpr (!kWeighted) {
       items.push_back(key);
     } else if (sample.weights[i] > 0) {
@@ -203,14 +202,20 @@ DistinctValues count_distinct(const ColumnSample<T>& sample, const BinOptions& o
 
 template <class T>
 ColumnBounds bounds_of_column(const ColumnSample<T>& sample, std::size_t column, const BinOptions& options) {
-  ColumnBounds out;
-  const DistinctValues distinct = sample.weights != nullptr ? count_distinct<true>(sample, options, out)
-                                                            : count_distinct<false>(sample, options, out);
-  const std::int64_t most = options.max_bin[column] - (out.missing_in_sample ? 1 : 0);
-  const bool is_forced = !options.forced.empty() && !options.forced[column].empty();
-  out.upper = is_forced ? choose_bounds_between(distinct, most, options.min_data_in_bin, options.forced[column])
-                        : choose_bounds(distinct, most, options.min_data_in_bin);
-  return out;
+  if constexpr (!std::is_floating_point_v<T>) {
+    const std::vector<double> values(sample.values, sample.values + sample.n);
+    return bounds_of_column(ColumnSample<double>{values.data(), sample.n, sample.n_zeros, sample.weights, sample.all},
+                            column, options);
+  } else {
+    ColumnBounds out;
+    const DistinctValues distinct = sample.weights != nullptr ? count_distinct<true>(sample, options, out)
+                                                              : count_distinct<false>(sample, options, out);
+    const std::int64_t most = options.max_bin[column] - (out.missing_in_sample ? 1 : 0);
+    const bool is_forced = !options.forced.empty() && !options.forced[column].empty();
+    out.upper = is_forced ? choose_bounds_between(distinct, most, options.min_data_in_bin, options.forced[column])
+                          : choose_bounds(distinct, most, options.min_data_in_bin);
+    return out;
+  }
 }
 
 // Rows of weight above 0; empty without weights, or if all sampled rows have weight 0.

@@ -78,7 +78,7 @@ void count_sparse(const SparseView& matrix, const TypedSparse<T, Index>& entries
 std::vector<CategoryCounts> count_categories(Team& team, const MatrixView& matrix,
                                              std::span<const std::int32_t> columns) {
   std::vector<CategoryCounts> found(columns.size());
-  visit(matrix, [&]<class T>(TypedView<T> view) {
+  visit_few(matrix, [&]<class T>(TypedView<T> view) {
     team.for_each(static_cast<std::int64_t>(columns.size()), [&](std::int64_t i, int) {
       Counter counter;
       for (std::int64_t row = 0; row < matrix.n_rows; ++row) {

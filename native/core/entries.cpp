@@ -27,11 +27,9 @@ struct Fact {
 };
 
 // What the readers of all kinds share.
-template <class T>
+template <class Float>
 class Binner {
  public:
-  using Float = FloatOf<T>;
-
   Binner(const std::vector<Feature>& features, std::vector<char> wanted) : wanted_(std::move(wanted)) {
     if (!features.empty()) kind_ = features.front().missing_kind;
     facts_.reserve(features.size());
@@ -52,8 +50,8 @@ class Binner {
   const Fact<Float>& fact(std::int64_t feature) const { return facts_[at(feature)]; }
   bool wants(std::size_t feature) const { return wanted_[feature] != 0; }
 
-  void take(std::int64_t row, const Fact<Float>& fact, T value, std::vector<Entry>& entries) const {
-    const std::uint16_t bin = bin_of(fact, static_cast<Float>(value));
+  void take(std::int64_t row, const Fact<Float>& fact, Float value, std::vector<Entry>& entries) const {
+    const std::uint16_t bin = bin_of(fact, value);
     if (bin == fact.zero_bin) return;
     entries.push_back({static_cast<RowIdx>(row), fact.feature, bin, bin > fact.n_bounds});
   }
@@ -103,7 +101,7 @@ class BinnedSource : public EntrySource {
 
  protected:
   const std::vector<Feature>& features_;
-  Binner<T> binner_;
+  Binner<FloatOf<T>> binner_;
   std::vector<std::int32_t> wanted_;
 };
 
@@ -131,7 +129,7 @@ class RowSource final : public BinnedSource<RowSource<T, Index>, T> {
         for (std::int64_t e = s.begin[row]; e < s.begin[row + 1]; ++e) {
           column = s.index(e, column);
           const auto& fact = source.by_column_[at(column)];
-          if (fact.feature >= 0) source.binner_.take(row, fact, s.values[e], entries);
+          if (fact.feature >= 0) source.binner_.take(row, fact, static_cast<FloatOf<T>>(s.values[e]), entries);
         }
       }
       return true;
@@ -180,7 +178,7 @@ class ColumnSource final : public BinnedSource<ColumnSource<T, Index>, T> {
         for (std::int64_t& e = next_entry[i]; e < column_end; ++e) {
           const std::int64_t entry_row = s.index(e, last);
           if (entry_row >= row) break;
-          source.binner_.take(entry_row, fact, s.values[e], entries);
+          source.binner_.take(entry_row, fact, static_cast<FloatOf<T>>(s.values[e]), entries);
           last = entry_row;
         }
       }
@@ -208,18 +206,27 @@ class DenseSource final : public BinnedSource<DenseSource<T>, T> {
       entries.clear();
       if (row >= end) return false;
       const std::int64_t tile_begin = row;
-      row = std::min(row + 128, end);
+      row = std::min(row + kRows, end);
+      FloatOf<T> values[kRows];
       for (const std::int32_t f : source.wanted_) {
         const std::int64_t column = source.features_[at(f)].column;
         const auto& fact = source.binner_.fact(f);
+        if constexpr (std::is_same_v<T, AnyNumber>) read_column(source.view_, column, tile_begin, row, values);
+        const auto value = [&](std::int64_t r) {
+          if constexpr (std::is_same_v<T, AnyNumber>)
+            return values[r - tile_begin];
+          else
+            return source.view_(r, column);
+        };
         // Zero belongs to the zero bin whatever else does: most values need no search.
         for (std::int64_t r = tile_begin; r < row; ++r) {
-          const T x = source.view_(r, column);
-          if (x != T(0)) source.binner_.take(r, fact, x, entries);
+          const FloatOf<T> x = value(r);
+          if (x != 0) source.binner_.take(r, fact, x, entries);
         }
       }
       return true;
     }
+    static constexpr std::int64_t kRows = 128;
     const DenseSource& source;
     std::int64_t row, end;
   };
@@ -232,7 +239,7 @@ class DenseSource final : public BinnedSource<DenseSource<T>, T> {
 
 std::unique_ptr<EntrySource> make_source(const MatrixView& matrix, const std::vector<Feature>& features,
                                          std::vector<char> wanted) {
-  return visit(matrix, [&]<class T>(TypedView<T> view) -> std::unique_ptr<EntrySource> {
+  return visit_few(matrix, [&]<class T>(TypedView<T> view) -> std::unique_ptr<EntrySource> {
     return std::make_unique<DenseSource<T>>(matrix, view, features, std::move(wanted));
   });
 }

@@ -32,7 +32,7 @@ struct MuSums {
   double below;
   std::int64_t n_sure;
 };
-// The mu with which probabilities add up to n_expected. `counts` are those of `GradientSampler::histogram`.
+// The mu with which probabilities add up to n_expected. `counts` come from `GradientSampler::histogram`.
 double find_mu(double n_expected, const std::vector<std::uint32_t>& counts,
                const std::function<MuSums(double)>& sums_at);
 

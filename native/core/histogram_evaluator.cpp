@@ -125,7 +125,7 @@ std::int64_t HistogramEvaluator::preferred_rows(int n_threads) const {
   return n_threads > 1 ? kBatchRows * (n_threads <= 2 ? 1 : 16) * n_threads : 1;
 }
 
-// The histogram of the parent becomes that of a child, or is given back for a smaller one.
+// The parent's histogram becomes a child's, or is given back for a smaller one.
 std::int64_t HistogramEvaluator::most_nodes() const {
   return std::max<std::int64_t>(search_->max_histogram_bytes / (2 * pool_.largest_bytes()), 1);
 }

@@ -29,8 +29,7 @@ bool is_worth_it(const CompactBlock& block, std::int64_t n_trees, std::int64_t n
 
 // The type in which values are compared with bounds: exact for every value of the matrix's type.
 template <class T>
-using OperandValue =
-    std::conditional_t<std::is_same_v<T, float> || (std::is_integral_v<T> && sizeof(T) < 4), float, double>;
+using OperandValue = std::conditional_t<std::is_same_v<T, float>, float, double>;
 
 // Operands of a tile of rows, and the leaves of these rows. Each thread has its own.
 template <class Value>
@@ -100,9 +99,7 @@ class Tile {
     args.n_rows = end - begin;
     for (std::size_t i = 0; i < block.columns.size(); ++i) {
       const CompactColumn& column = block.columns[i];
-      for (std::int64_t row = begin; row < end; ++row) {
-        values_[row - begin] = static_cast<Value>(view(row, column.column));
-      }
+      read_column(view, column.column, begin, end, values_);
       args.pivots = block.bounds(i, Value{});
       args.bounds = args.pivots + CompactBlock::kPivots;
       args.n_bounds = column.n_bounds;
@@ -221,7 +218,7 @@ void run_tile(const Forest& forest, const View& view, std::int64_t begin, std::i
 // Calls body(view, begin, end, tile) for tiles of rows.
 template <class Body>
 void for_tiles(Team& team, const MatrixView& matrix, const Body& body) {
-  visit(matrix, [&]<class T>(TypedView<T> view) {
+  visit_few(matrix, [&]<class T>(TypedView<T> view) {
     using OwnTile = Tile<OperandValue<T>>;
     std::vector<std::unique_ptr<OwnTile>> tiles(size(team.n_threads()));
     for_blocks(team, matrix.n_rows, kOperandRows, [&](std::int64_t begin, std::int64_t end, std::int64_t, int thread) {

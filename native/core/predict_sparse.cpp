@@ -124,25 +124,22 @@ template <class MakeEmit>
 void walk_sparse(Team& team, const Task& task, const MakeEmit& make_emit) {
   const std::int64_t tile_rows = task.tile_rows();
   std::vector<std::unique_ptr<Tile>> tiles(static_cast<std::size_t>(team.n_threads()));
-  visit(task.matrix, [&]<class T, class Index>(TypedSparse<T, Index> matrix) {
-    for_blocks(team, task.matrix.n_rows, kBlockRows,
-               [&](std::int64_t begin, std::int64_t end, std::int64_t, int thread) {
-                 auto& own = tiles[static_cast<std::size_t>(thread)];
-                 if (!own) own = std::make_unique<Tile>(task);
-                 Tile& tile = *own;
-                 for (std::int64_t first = begin; first < end; first += tile_rows) {
-                   const std::int64_t last = std::min(first + tile_rows, end);
-                   tile.spread(matrix, first, last);
-                   const auto read = [&](std::int64_t row, std::int32_t, std::int32_t place) {
-                     return tile.value(row - first, place);
-                   };
-                   walk(
-                       task.forest, first, last, task.first_tree, task.last_tree,
-                       [&](std::int64_t row, std::int64_t tree) { return tile.start(row - first, tree); },
-                       [&](const ForestNode& node, std::int64_t row) { return tile.value(row - first, node.place); },
-                       make_emit(read));
-                 }
-               });
+  for_blocks(team, task.matrix.n_rows, kBlockRows, [&](std::int64_t begin, std::int64_t end, std::int64_t, int thread) {
+    auto& own = tiles[static_cast<std::size_t>(thread)];
+    if (!own) own = std::make_unique<Tile>(task);
+    Tile& tile = *own;
+    for (std::int64_t first = begin; first < end; first += tile_rows) {
+      const std::int64_t last = std::min(first + tile_rows, end);
+      visit(task.matrix, [&](const auto& matrix) { tile.spread(matrix, first, last); });
+      const auto read = [&](std::int64_t row, std::int32_t, std::int32_t place) {
+        return tile.value(row - first, place);
+      };
+      walk(
+          task.forest, first, last, task.first_tree, task.last_tree,
+          [&](std::int64_t row, std::int64_t tree) { return tile.start(row - first, tree); },
+          [&](const ForestNode& node, std::int64_t row) { return tile.value(row - first, node.place); },
+          make_emit(read));
+    }
   });
 }
 

@@ -24,7 +24,7 @@ struct RawTable {
 template <class Body>
 decltype(auto) visit(const RawTable& table, Body&& body) {
   if (!table.is_sparse) {
-    return visit(table.dense, [&]<class T>(TypedView<T> view) -> decltype(auto) {
+    return visit_few(table.dense, [&]<class T>(TypedView<T> view) -> decltype(auto) {
       return body(
           [view](std::int64_t row, std::int64_t column) -> double { return static_cast<double>(view(row, column)); });
     });

@@ -15,7 +15,7 @@ std::int64_t count_parts(const Forest& forest, std::int64_t first_tree, std::int
 void read_tile(const Forest& forest, const MatrixView& matrix, std::int64_t begin, std::int64_t end, Tile& tile) {
   tile.n_rows = end - begin;
   tile.value.resize(forest.used_columns.size() * kShapRows);
-  visit(matrix, [&]<class T>(TypedView<T> view) {
+  visit_few(matrix, [&]<class T>(TypedView<T> view) {
     for (std::size_t p = 0; p < forest.used_columns.size(); ++p) {
       double* const out = tile.value.data() + p * kShapRows;
       for (std::int64_t r = begin; r < end; ++r) out[r - begin] = static_cast<double>(view(r, forest.used_columns[p]));

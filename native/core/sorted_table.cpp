@@ -157,7 +157,7 @@ SortedTable sort_columns(Team& team, const RawTable& raw, const std::vector<Feat
       });
     });
   } else {
-    visit(raw.dense, [&]<class T>(TypedView<T> view) {
+    visit_few(raw.dense, [&]<class T>(TypedView<T> view) {
       team.for_each(n, [&](std::int64_t f, int) {
         if (features[at(f)].is_categorical()) return;
         const std::int32_t column = features[at(f)].column;

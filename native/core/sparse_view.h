@@ -29,9 +29,24 @@ struct TableChanged : std::runtime_error {
   TableChanged() : std::runtime_error("the table was changed by another thread while it was read") {}
 };
 
+// The values of a matrix, in the order in which they are stored.
+template <class T>
+struct StoredValues {
+  using Type = const T*;
+};
+template <>
+struct StoredValues<AnyNumber> {
+  struct Type {
+    const void* data;
+    DType dtype;
+
+    AnyNumber operator[](std::int64_t e) const { return {read_number(data, dtype, e)}; }
+  };
+};
+
 template <class T, class Index>
 struct TypedSparse {
-  const T* values;
+  typename StoredValues<T>::Type values;
   const Index* indices;
   const std::int64_t* begin;
   std::int64_t limit;  // indices are below it
@@ -46,18 +61,23 @@ struct TypedSparse {
   }
 };
 
-// Calls body(TypedSparse<T, Index>) with the matrix's own types.
+// Calls body(TypedSparse<T, Index>) with the matrix's own types; types of values that are rare are AnyNumber.
 template <class Body>
 decltype(auto) visit(const SparseView& m, Body&& body) {
-  // Uses the dense visitor for the value types; the strides are not used.
-  const MatrixView values{m.values, m.dtype, 0, 0, 0, 0};
   const std::int64_t limit = m.by_row ? m.n_columns : m.n_rows;
-  return visit(values, [&]<class T>(TypedView<T> view) -> decltype(auto) {
+  const auto as = [&]<class T>(typename StoredValues<T>::Type values) -> decltype(auto) {
     if (m.wide_indices) {
-      return body(TypedSparse<T, std::int64_t>{view.data, static_cast<const std::int64_t*>(m.indices), m.begin, limit});
+      return body(TypedSparse<T, std::int64_t>{values, static_cast<const std::int64_t*>(m.indices), m.begin, limit});
     }
-    return body(TypedSparse<T, std::int32_t>{view.data, static_cast<const std::int32_t*>(m.indices), m.begin, limit});
-  });
+    return body(TypedSparse<T, std::int32_t>{values, static_cast<const std::int32_t*>(m.indices), m.begin, limit});
+  };
+  switch (m.dtype) {
+    case DType::f32: return as.template operator()<float>(static_cast<const float*>(m.values));
+    case DType::f64: return as.template operator()<double>(static_cast<const double*>(m.values));
+    case DType::i32: return as.template operator()<std::int32_t>(static_cast<const std::int32_t*>(m.values));
+    case DType::i64: return as.template operator()<std::int64_t>(static_cast<const std::int64_t*>(m.values));
+    default: return as.template operator()<AnyNumber>({m.values, m.dtype});
+  }
 }
 
 struct SparseCheck {

@@ -4,23 +4,30 @@
 #include <bit>
 #include <cstdlib>
 #include <cstring>
+#include <stdexcept>
 
 namespace gossamer {
 
 // Kernels read several bins as one integer, and files hold arrays as they lie in memory.
 static_assert(std::endian::native == std::endian::little, "Gossamer needs a little-endian processor");
 
-#if !defined(GOSSAMER_GENERIC_KERNELS)
+// CMakeLists.txt defines which levels were compiled.
+#if defined(GOSSAMER_HAS_V2)
 namespace v2 {
 const KernelTable& table();
 }
+#endif
+#if defined(GOSSAMER_HAS_V3)
 namespace v3 {
 const KernelTable& table();
 }
+#endif
+#if defined(GOSSAMER_HAS_V4)
 namespace v4 {
 const KernelTable& table();
 }
-#else
+#endif
+#if defined(GOSSAMER_HAS_GENERIC)
 namespace generic {
 const KernelTable& table();
 }
@@ -34,14 +41,27 @@ struct Levels {
   std::atomic<const KernelTable*> chosen{nullptr};
 
   Levels() {
-#if !defined(GOSSAMER_GENERIC_KERNELS)
+#if defined(__x86_64__)
     __builtin_cpu_init();
-    tables[n++] = &v2::table();
+#endif
+#if defined(GOSSAMER_HAS_V2)
+    if (__builtin_cpu_supports("x86-64-v2")) tables[n++] = &v2::table();
+#endif
+#if defined(GOSSAMER_HAS_V3)
     if (__builtin_cpu_supports("x86-64-v3")) tables[n++] = &v3::table();
+#endif
+#if defined(GOSSAMER_HAS_V4)
     if (__builtin_cpu_supports("x86-64-v4")) tables[n++] = &v4::table();
-#else
+#endif
+#if defined(GOSSAMER_HAS_GENERIC)
     tables[n++] = &generic::table();
 #endif
+    if (n == 0) {
+      throw std::runtime_error(
+          "gossamer was compiled for another processor, with instructions that this one lacks. Compile it here, or "
+          "with "
+          "GOSSAMER_KERNELS=all, which runs on any x86-64-v2 processor.");
+    }
     chosen = tables[n - 1];
     const char* const forced = std::getenv("GOSSAMER_KERNELS");
     if (forced != nullptr) choose(forced);

@@ -66,39 +66,40 @@ def cv(
     eval_train_metric: bool = False,
     return_cvbooster: bool = False,
 ) -> CVResults:
-    """Train on all but one part of the data, evaluate on that part; for each part in turn.
+    """Run cross-validation: for each fold, train on the other folds and evaluate on this one.
 
-    All folds go through a round together, and callbacks see the means of their metrics: early
-    stopping finds the round that is best on average. The table is binned once, for all folds.
+    All folds go through each round together, and callbacks receive the means of their metrics.
+    Early stopping therefore finds the round that is best on average. The table is binned once, for
+    all folds.
 
     Args:
-        params: Parameters; `num_iterations` among them wins over `num_boost_round`.
+        params: Parameters. `num_iterations` in them takes precedence over `num_boost_round`.
         train_set: The data.
         num_boost_round: Number of rounds.
-        folds: Pairs of (training rows, test rows), or a splitter of scikit-learn. With queries
-            its `groups` are the numbers of the queries.
-        nfold: Without `folds`: how many there are.
-        stratified: Whether every fold gets its share of each class. It makes no difference where
-            labels are not classes, and to queries, which stay whole.
-        shuffle: Whether rows are dealt out at random, or folds are stretches of rows.
-        metrics: Metrics to evaluate, instead of those in `params`.
+        folds: Pairs of (training rows, test rows), or a scikit-learn splitter. With queries, its
+            `groups` are the numbers of the queries.
+        nfold: Number of folds if `folds` is not given.
+        stratified: Whether every fold gets its share of each class. This has no effect if labels
+            are not classes, or with queries, which are kept whole.
+        shuffle: Whether rows are assigned at random, or folds are consecutive rows.
+        metrics: Metrics to evaluate instead of those in `params`.
         feval: Metric functions: (predictions, data) -> (name, value, whether higher is better).
         init_model: A `Booster`, or the path of a saved one, to continue from in every fold. It
-            should not have seen the rows that are evaluated on. Rounds are counted on from its
-            own, as in `train`.
-        fpreproc: A function (training data, test data, parameters) -> the same three, changed as
-            the fold needs.
+            should not have been trained on the rows used for evaluation. Rounds are counted from
+            its own, as in `train`.
+        fpreproc: A function (training data, test data, parameters) that returns these three,
+            changed for the fold.
         seed: Seed of the folds.
         callbacks: Functions called before or after each round, see `gossamer.callbacks`.
-        eval_train_metric: Whether to evaluate on the training rows of each fold, too.
+        eval_train_metric: Whether to evaluate on the training rows of each fold too.
         return_cvbooster: Whether to return the models.
 
     Returns:
-        A list with one number per round for each metric's mean and standard deviation over the
-        folds, under names like "valid l2-mean" and "valid l2-stdv" ("train l2-mean", ...). After
-        early stopping the lists end with the best round. With `return_cvbooster`, also the
-        `CVBooster` under "cvbooster". It is a dict that notebooks show as a table; its `plot()`
-        draws a metric, and `to_pandas()` returns a data frame.
+        A dict with a list for the mean and the standard deviation of each metric over the folds,
+        with one number per round. The names are "valid l2-mean", "valid l2-stdv" ("train l2-mean",
+        ...) and so on. After early stopping, the lists end with the best round. With
+        `return_cvbooster`, the `CVBooster` is under "cvbooster". Notebooks show the dict as a
+        table, `plot()` draws a metric, and `to_pandas()` returns a data frame.
 
     Example:
         >>> rng = np.random.default_rng(0)
@@ -304,7 +305,7 @@ class FoldMaker:
         is_three = isinstance(returned, tuple | list) and len(returned) == 3
         if not is_three or not all(isinstance(data, Dataset) for data in returned[:2]):
             raise DataError.because(
-                "fpreproc returned something else",
+                "fpreproc returned an unexpected value",
                 got=returned,
                 expected="(training Dataset, test Dataset, parameters)",
             )
@@ -327,7 +328,7 @@ def average(by_fold: Sequence[Sequence[EvalResult]]) -> list[EvalResult]:
     for i, found in enumerate(names):
         if found != names[0]:
             raise DataError.because(
-                f"fold {i} is evaluated by other metrics than fold 0",
+                f"fold {i} has other metrics than fold 0",
                 got=found,
                 expected=str(names[0]),
             )

@@ -1,6 +1,6 @@
-"""The errors Gossamer raises for what a user can put right.
+"""The errors that Gossamer raises for problems that the user can fix.
 
-Every message says what is wrong, what was given, what was expected and what to do about it.
+Every message says what is wrong, what was given, what was expected and how to fix it.
 """
 
 from __future__ import annotations

@@ -31,12 +31,13 @@ def register_logger(
     info_method_name: str = "info",
     warning_method_name: str = "warning",
 ) -> None:
-    """Send all messages to a logger of your own.
+    """Send all messages to your own logger.
 
     Args:
-        logger: Any object with the two methods, each taking a string; None undoes an earlier call.
-        info_method_name: Method for what is good to know.
-        warning_method_name: Method for what may be wrong.
+        logger: Any object with the two methods, each of which accepts a string. None undoes an
+            earlier call.
+        info_method_name: Name of the method for information.
+        warning_method_name: Name of the method for warnings.
 
     Example:
         >>> class Notebook(list):

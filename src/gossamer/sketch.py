@@ -28,11 +28,11 @@ _SIZE_BYTES: Final = 8
 
 
 class QuantileSketch:
-    """Quantiles of weighted values in little memory, within a known error.
+    """Quantiles of weighted values, with little memory and a known error.
 
-    The weighted quantile sketch of the XGBoost paper (section 3.3). Values come in chunks of any
-    size and order; sketches of parts of the data are merged. The result depends on the order of
-    updates and merges, and on nothing else.
+    This is the weighted quantile sketch of the XGBoost paper (section 3.3). Values arrive in chunks
+    of any size and order, and sketches of parts of the data can be merged. The result depends only
+    on the order of updates and merges.
 
     Args:
         eps: The error as a share of the total weight, between 0 and 1. It holds for any weights,
@@ -62,29 +62,29 @@ class QuantileSketch:
 
     @property
     def eps(self) -> float:
-        """The largest error, as a share of the total weight, that there will ever be."""
+        """The maximum error, as a share of the total weight."""
         return self._sketch.eps
 
     @property
     def total_weight(self) -> float:
-        """Weight of all values so far; NaN is none."""
+        """Total weight of all values so far, without NaN."""
         return self._sketch.total_weight
 
     @property
     def missing_weight(self) -> float:
-        """Weight of all NaN so far."""
+        """Total weight of all NaN so far."""
         return self._sketch.missing_weight
 
     @property
     def n_entries(self) -> int:
-        """How much is kept: entries of summaries, and values that are not in one yet."""
+        """The number of stored entries: entries of summaries, and buffered values."""
         return self._sketch.n_entries
 
     @property
     def error_bound(self) -> float:
-        """The error that is guaranteed now, as a share of the total weight: at most `eps`.
+        """The error that is currently guaranteed, as a share of the total weight; at most `eps`.
 
-        It is 0 (but for rounding) while every distinct value is kept.
+        It is 0 (up to rounding) while every distinct value is stored.
         """
         return self._sketch.error_bound
 
@@ -92,15 +92,16 @@ class QuantileSketch:
         """Add values.
 
         Args:
-            values: Numbers, one-dimensional. NaN counts as missing; infinities are values.
-            weights: As many numbers >= 0; None: each value weighs 1. What weighs 0 is left out.
+            values: Numbers in one dimension. NaN counts as missing; infinite values are allowed.
+            weights: As many numbers >= 0; None gives each value the weight 1. Values of weight 0
+                are skipped.
 
         Returns:
             The sketch itself.
 
         Raises:
             DataError: If these are not numbers, the lengths differ, a weight is negative or not
-                finite, or the total weight becomes too large. The sketch is then as before.
+                finite, or the total weight becomes too large. The sketch does not change then.
 
         Example:
             >>> QuantileSketch().update([3, 1, np.nan], weights=[1, 2, 4])
@@ -112,9 +113,10 @@ class QuantileSketch:
         return self
 
     def merge(self, other: QuantileSketch) -> QuantileSketch:
-        """Add all that another sketch has seen; that one stays as it is.
+        """Add everything that another sketch has seen. The other sketch does not change.
 
-        The result is within the larger `eps` of both, which becomes this sketch's `eps`.
+        The error of the result is within the larger `eps` of the two, which becomes the `eps` of
+        this sketch.
 
         Returns:
             The sketch itself.
@@ -135,16 +137,16 @@ class QuantileSketch:
         return self
 
     def quantile(self, q: object) -> Any:
-        """Return the values at shares of the total weight.
+        """Return the values at the given shares of the total weight.
 
-        Each is a value x that has occurred: at most `q + error_bound / 2` of the weight is below x,
-        and at least `q - error_bound / 2` is at or below it.
+        Each result is a value x that has occurred: at most `q + error_bound / 2` of the weight is
+        below x, and at least `q - error_bound / 2` is at or below x.
 
         Args:
-            q: A number from 0 (the smallest value) to 1 (the largest), or an array of them.
+            q: A number from 0 (the smallest value) to 1 (the largest), or an array of such numbers.
 
         Returns:
-            A float, or an array of the shape of `q`.
+            A float, or an array with the shape of `q`.
 
         Raises:
             ParameterError: If a share is not between 0 and 1.
@@ -168,15 +170,15 @@ class QuantileSketch:
         return found if found.ndim else float(found)
 
     def rank(self, value: object) -> tuple[Any, Any]:
-        """Return bounds of the rank of values, in units of weight.
+        """Return bounds for the rank of values, in units of weight.
 
         Args:
             value: A number, or an array of numbers; they need not have occurred.
 
         Returns:
-            (low, high): the weight below the value is at least `low`, that at and below it at most
-            `high`. They differ by the value's own weight and at most `error_bound * total_weight`.
-            Floats, or arrays of the shape of `value`.
+            (low, high): the weight below the value is at least `low`, and the weight at or below it
+            is at most `high`. They differ by at most the weight of the value plus `error_bound *
+            total_weight`. Both are floats, or arrays with the shape of `value`.
 
         Raises:
             DataError: If the sketch is empty or a value is NaN.
@@ -194,20 +196,21 @@ class QuantileSketch:
         return (low, high) if values.ndim else (float(low), float(high))
 
     def cuts(self, eps: float | None = None) -> Floats:
-        """Return values that cut the distribution into buckets of little weight.
+        """Return values that divide the distribution into buckets of small weight.
 
-        A bucket holds the values above one cut and up to the next. None weighs more than `eps` of
-        the total, unless its last value alone weighs more than `eps - error_bound`: a value is
-        never divided.
+        A bucket holds the values above one cut and up to the next. Its weight is at most `eps` of
+        the total, unless its last value alone weighs more than `eps - error_bound`, because a value
+        is never divided.
 
         Args:
-            eps: Share of the total weight; None: the sketch's own. Not below `error_bound`.
+            eps: Share of the total weight, at least `error_bound`. None uses the `eps` of the
+                sketch.
 
         Returns:
-            Values that have occurred, increasing; the last one is the largest of all.
+            Values that have occurred, increasing. The last one is the largest value.
 
         Raises:
-            ParameterError: If `eps` is not between 0 and 1, or finer than the sketch.
+            ParameterError: If `eps` is not between 0 and 1, or is finer than the sketch.
             DataError: If the sketch is empty.
 
         Example:
@@ -245,7 +248,7 @@ class QuantileSketch:
         """Return the sketch that `to_bytes` wrote.
 
         Raises:
-            DataError: If the bytes are cut off, altered, or something else.
+            DataError: If the bytes are incomplete, changed, or not a sketch.
         """
         body = _check_bytes(data)
         eps, missing_weight, n_buffer, n_levels = _HEADER.unpack_from(body)

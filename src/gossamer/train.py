@@ -44,31 +44,31 @@ def train(
     """Train a model.
 
     Args:
-        params: Parameters; `num_iterations` among them wins over `num_boost_round`.
+        params: Parameters. `num_iterations` in them takes precedence over `num_boost_round`.
         train_set: Training data.
         num_boost_round: Number of rounds.
-        valid_sets: Data sets to evaluate after each round; the training data may be among them.
+        valid_sets: Data sets to evaluate after each round. The training data may be one of them.
         valid_names: Their names.
         feval: Metric functions: (predictions, data) -> (name, value, whether higher is better).
-        init_model: A `Booster`, or the path of a saved one, to continue from. The model that is
-            returned has its trees and, behind them, the new ones; of a booster with a
-            `best_iteration`, only the rounds up to that one. See docs/control.md.
-        keep_training_booster: Whether the booster keeps its data, to be trained further, and the
-            rounds after the best one (not with `boosting="dart"`, where these have changed the
-            trees before them).
+        init_model: A `Booster`, or the path of a saved one, to continue from. The returned model
+            has its trees followed by the new ones. If the booster has a `best_iteration`, only the
+            rounds up to it are used. See docs/control.md.
+        keep_training_booster: Whether the booster keeps its data, so that it can be trained
+            further, and the rounds after the best one (not with `boosting="dart"`, where these
+            rounds have changed earlier trees).
         callbacks: Functions called before or after each round, see `gossamer.callbacks`. In a
-            terminal or a notebook, a training that takes a while shows a progress bar if tqdm is
-            installed, unless metrics are printed or `verbosity` is below 0.
+            terminal or a notebook, a longer training shows a progress bar if tqdm is installed,
+            unless metrics are printed or `verbosity` is below 0.
 
     Returns:
-        The trained model. After Ctrl-C, the model so far: its attribute `was_interrupted` is true,
-        and there is a warning. (A second Ctrl-C, or one in the first round, raises
+        The trained model. After Ctrl-C, the model trained so far, with a warning; its attribute
+        `was_interrupted` is then true. (A second Ctrl-C, or one in the first round, raises
         KeyboardInterrupt.)
 
     Raises:
         GossamerError: If data, parameters or callbacks cannot be used.
-        Exception: Whatever a callback raises. The model of the rounds so far is `env.model`, which
-            the callback was given; it can be used and trained further.
+        Exception: Whatever a callback raises. The callback's `env.model` has the rounds completed
+            so far; it can be used and trained further.
 
     Example:
         >>> import numpy as np

@@ -109,8 +109,8 @@ def test_fewer_local_candidates_are_as_good() -> None:
     assert matching_local(Results(worse), "higgs_small", 0.1) is None
 
 
-@pytest.mark.parametrize(("theirs", "verdict"), [(2.5, "yes"), (1.5, "**no**")])
-def test_speed_table_judges(theirs: float, verdict: str) -> None:
+@pytest.mark.parametrize("theirs", [2.5, 1.5])
+def test_speed_table(theirs: float) -> None:
     runs = [run("a9a_like", speed_name("gossamer", "exact"), logloss=0.5)]
     runs.append(run("a9a_like", speed_name("gossamer", "exact"), seconds=7.0, logloss=0.5))
     runs.append(run("a9a_like", speed_name("xgboost", "exact"), seconds=theirs, logloss=0.6))
@@ -118,8 +118,8 @@ def test_speed_table_judges(theirs: float, verdict: str) -> None:
     blocks = format_blocks({"speed": document("speed", *runs)})
     cells = [cell.strip() for cell in blocks["speed"].splitlines()[2].split("|")[1:-1]]
     ratio = f"{theirs:.2f}"
-    assert cells[:6] == ["a9a_like", "exact", "1000.0", f"{1000 * theirs:.1f}", ratio, verdict]
-    assert cells[6:] == ["1500.0", f"{1500 * theirs:.1f}", ratio, "3", "3", "0.50000", "0.60000"]
+    assert cells[:5] == ["a9a_like", "exact", "1000.0", f"{1000 * theirs:.1f}", ratio]
+    assert cells[5:] == ["1500.0", f"{1500 * theirs:.1f}", ratio, "3", "3", "0.50000", "0.60000"]
     assert blocks["failed"] == "- xgboost_hist on a9a_like: broken"
 
 

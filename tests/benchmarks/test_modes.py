@@ -50,25 +50,27 @@ def test_layouts_are_one_library_and_pairs_are_by_seed() -> None:
     assert math.isnan(line.difference("catboost", loss_of)[0])
 
 
-def test_tables_judge() -> None:
+def test_tables() -> None:
     def block(kind: str, *runs: dict[str, Any]) -> str:
         document = new_document(kind, threads=2, rounds=100, rows=0) | {"runs": list(runs)}
         return format_blocks({kind: document})[kind]
 
     slow = run("lightgbm", 0.9, train_s=1.9)
-    assert block("categories", run("gossamer", 0.9), slow).count("**no**") == 1
-    assert "**no**" in block("categories", run("gossamer", 0.8), run("lightgbm", 0.9, train_s=2.0))
-    assert "**no**" not in block("boosters", run("gossamer", 1.004), run("lightgbm"))
-    assert "**no**" in block("boosters", run("gossamer", 1.006), run("lightgbm"))
-    assert "**no**" in block("boosters", run("gossamer"), run("lightgbm", train_s=0.9))
+    assert "|         1.90 |" in block("categories", run("gossamer", 0.9), slow)
+    worse = block("categories", run("gossamer", 0.81), run("lightgbm", 0.9, train_s=2.0))
+    assert "|       -10.000 |" in worse and "|         2.00 |" in worse
+    boosters = block("boosters", run("gossamer", 1.006), run("lightgbm", train_s=0.9))
+    assert "|         +0.60 |" in boosters and "|         0.90 |" in boosters
     assert "**7**" in block("monotone", run("gossamer", violations=7), run("lightgbm"))
     assert "2.50" in block("cv", run("gossamer"), run("lightgbm_row", train_s=2.5))
     amazon = {"mode": "cardinality", "data": "amazon_access"}
     ours, best = run("gossamer", 0.896, **amazon), run("catboost", 0.9, **amazon)
-    assert "yes" in block("cardinality", ours, best, run("lightgbm", 0.95, **amazon))
+    block_of_one = block("cardinality", ours, best, run("lightgbm", 0.95, **amazon))
+    assert "| catboost |         -0.44 |" in block_of_one
     adult = {"mode": "cardinality", "data": "adult"}
     ours, best = run("gossamer", 0.896, **adult), run("catboost", 0.89, **adult)
-    assert "**no**" in block("cardinality", ours, best, run("lightgbm", 0.9, **adult))
+    block_of_one = block("cardinality", ours, best, run("lightgbm", 0.9, **adult))
+    assert "| lightgbm |         -0.44 |" in block_of_one
     assert set(format_blocks({}).values()) == {"Not run.", "None."}
 
 

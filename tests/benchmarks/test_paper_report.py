@@ -220,7 +220,7 @@ def test_report_and_page(tmp_path: Path) -> None:
     failed = {key: runs[0][key] for key in ("case", "library", "sampling", "seed", "rounds")}
     runs.append({**failed, "variant": "gossamer_efb_mvs", "error": "exit 1: no such thing"})
     blocks = format_blocks(_document(runs), _sampling_document())
-    assert "| flights  | Flight Delay |" in blocks["table1"]
+    assert "| flights  |   Flight Delay |" in blocks["table1"]
     assert "0.81000 ± 1e-2" in blocks["table3"]
     assert "3.00 |" in blocks["table2"]
     assert "7.00 |" in blocks["table2"]  # exact / EFB

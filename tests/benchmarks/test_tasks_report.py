@@ -62,7 +62,7 @@ def test_speed_takes_the_best_repeat_and_layout() -> None:
     assert (theirs.contender, theirs.round_s) == ("lightgbm", 0.4)
 
 
-def test_tables_judge() -> None:
+def test_tables() -> None:
     def document(kind: str, runs: list[dict[str, Any]]) -> dict[str, Any]:
         return new_document(kind, threads=2, rounds=100, scale=1.0) | {"runs": runs}
 
@@ -90,11 +90,11 @@ def test_tables_judge() -> None:
     assert blocks.keys() == set(BLOCKS)
     assert "+0.60" in blocks["accuracy"] and "| **above** |" in blocks["accuracy"]
     assert "-0.10000" in blocks["ranking"] and "| **below** |" in blocks["ranking"]
-    assert "2.10" in blocks["lambdarank"] and "yes" in blocks["lambdarank"]
-    assert "2.40" in blocks["multiclass"] and "**no**" in blocks["multiclass"]
-    assert "4.00 times as fast a round, 2.00 times to the best round" in blocks["vector"]
-    assert "loss +2.00 %" in blocks["vector"] and blocks["vector"].count("**no**") == 1
-    assert "200.00" in blocks["auc"] and "**no**" in blocks["auc"]
+    assert "2.10" in blocks["lambdarank"]
+    assert "2.40" in blocks["multiclass"]
+    assert "a round is 4.00 times as fast, training up to the best round 2.00" in blocks["vector"]
+    assert "the loss differs by +2.00 %." in blocks["vector"]
+    assert "200.00" in blocks["auc"]
     assert blocks["failed"] == "- gamma on diamonds, xgboost: exit 1: no"
     for block in blocks.values():  # a rule of one sign is not a table
         assert "| : |" not in block and "|  |" not in block.splitlines()[0]

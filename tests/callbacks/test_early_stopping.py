@@ -138,5 +138,5 @@ def test_a_metric_that_is_nan_at_first(train: Any) -> None:
 @pytest.mark.parametrize("second", [[], losses(1)[0] * 2, losses(1, metric="auc")[0]])
 def test_metrics_must_not_change(train: Any, second: list[EvalResult]) -> None:
     rounds = [losses(2)[0], second or losses(1, dataset="other")[0]]
-    with pytest.raises(DataError, match="round 2 has other metrics than the first"):
+    with pytest.raises(DataError, match="round 2 has other metrics than the first round"):
         train(early_stopping(2, verbose=False), rounds)

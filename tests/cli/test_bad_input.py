@@ -19,7 +19,7 @@ TRAIN = ("train", "flights.csv", "--threads", "1", "-n", "2")
 @pytest.mark.parametrize(
     ("arguments", "code", "what"),
     [
-        ([], 2, "--target is missing: which column should be predicted? The columns are id, hour"),
+        ([], 2, "--target is missing. Name the column to predict. The columns are id, hour"),
         (["-t", "delaed"], 1, "got 'delaed', expected one of id, hour"),
         (["-t", "delaed"], 1, "Did you mean delayed?"),
         (["-t", "DELAYED"], 1, "Did you mean delayed?"),

@@ -346,8 +346,8 @@ def test_train_and_predict(run: Any, messy: Path, tmp_path: Path) -> None:
     for text in (
         "10 of 300 rows",
         "have no target 'ziel'. They are dropped",
-        "column 'preis': read as numbers with decimal commas",
-        "column 'tag': read as dates, day first",
+        "Column 'preis': read as numbers with decimal commas",
+        "Column 'tag': read as dates, day first",
         "Windows-1252",
         "Task: regression",
     ):
@@ -370,7 +370,7 @@ def test_describe_never_fails_because_of_targets(run: Any, messy: Path, tmp_path
     done = run("describe", messy, "--target", "ziel")
     assert done.exit_code == 0, done.stderr
     assert "10 of 300 rows have no target" in done.stdout
-    assert "column 'preis': read as numbers" in done.stdout
+    assert "Column 'preis': read as numbers" in done.stdout
     (tmp_path / "none.csv").write_text("x,y\n1,\n2,\n")
     for target in ("y", "x"):
         done = run("describe", tmp_path / "none.csv", "--target", target)

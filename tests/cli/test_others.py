@@ -127,7 +127,7 @@ def test_several_classes(run: Any, flights: Path) -> None:
     expected_of_row = model.predict(make_frame().iloc[[0]][model.feature_name()])[0]
     predicted = ["AA", "BB", "CC"][expected_of_row.argmax()]
     assert f"(probability of {predicted})" in run(*arguments, "--row", 0).stdout
-    assert "of which class?" in run(*arguments, "--pdp", "hour", code=2).stderr
+    assert "--pdp needs a class" in run(*arguments, "--pdp", "hour", code=2).stderr
     assert "there is no such class" in run(*arguments, "--row", 0, "--class", "DD", code=1).stderr
 
 
@@ -169,7 +169,7 @@ def test_report(run: Any, model: Path) -> None:
 
 
 def test_report_of_what(run: Any, model: Path) -> None:
-    assert "which file?" in run("report", "model.gsm", "-t", "delayed", code=2).stderr
+    assert "name the file first." in run("report", "model.gsm", "-t", "delayed", code=2).stderr
 
 
 # ---- convert ----
@@ -296,7 +296,7 @@ def test_parameters_that_are_options(run: Any) -> None:
 def test_params_search(run: Any) -> None:
     found = as_json(run, "params", "--search", "Monotone")
     assert "monotone_constraints" in [each["name"] for each in found]
-    assert "no parameter has this word" in run("params", "--search", "xyzzy", code=2).stderr
+    assert "no parameter matches this word" in run("params", "--search", "xyzzy", code=2).stderr
     assert "Did you mean num_leaf" in run("params", "num_leafs", code=2).stderr
     assert "cannot be combined" in run("params", "eta", "--search", "eta", code=2).stderr
 

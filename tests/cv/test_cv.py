@@ -541,7 +541,7 @@ class TestMetrics:
     def test_average(self) -> None:
         folds = [[EvalResult("valid", "auc", value, True)] for value in (0.5, math.nan)]
         assert math.isnan(average(folds)[0].metric_value)
-        with pytest.raises(DataError, match="fold 1 is evaluated by other metrics than fold 0"):
+        with pytest.raises(DataError, match="fold 1 has other metrics than fold 0"):
             average([folds[0], []])
 
 
@@ -569,8 +569,12 @@ class TestBadInput:
             ({"folds": [([0, 1], [1, 2])]}, DataError, r"evaluates on: got \[1\]"),
             ({"folds": [([0.5], [1])]}, DataError, "got 'float64', expected numbers of rows"),
             ({"folds": [([True, False], [1])]}, DataError, "np.flatnonzero"),
-            ({"feval": "l2"}, ParameterError, "feval is not a function"),
-            ({"fpreproc": lambda a, b, p: (a, b)}, DataError, "fpreproc returned something else"),
+            ({"feval": "l2"}, ParameterError, "feval must be a function"),
+            (
+                {"fpreproc": lambda a, b, p: (a, b)},
+                DataError,
+                "fpreproc returned an unexpected value",
+            ),
         ],
     )
     def test_arguments(

@@ -216,7 +216,7 @@ class TestCustomMetrics:
 
     @pytest.mark.parametrize("functions", ["auc", 3, ["auc"], [lambda p, d: ("a", 1, True), None]])
     def test_no_function(self, functions: Any) -> None:
-        with pytest.raises(ParameterError, match="feval is not a function"):
+        with pytest.raises(ParameterError, match="feval must be a function"):
             self.evaluate(functions)
 
     @pytest.mark.parametrize(
@@ -237,5 +237,5 @@ class TestCustomMetrics:
         ],
     )
     def test_other_returns(self, returned: Any) -> None:
-        with pytest.raises(DataError, match="a metric function returned something else"):
+        with pytest.raises(DataError, match="a metric function returned an unexpected value"):
             self.evaluate(lambda p, d: returned)

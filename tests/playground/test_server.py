@@ -173,7 +173,7 @@ def test_the_command_reads_a_file(served: dict[str, Any], tmp_path: Any, capsys:
         assert main(["playground", str(path), *options]) == code
         assert words in capsys.readouterr().err
     assert main(["playground", "--target", "delayed"]) == 2
-    assert "which file?" in capsys.readouterr().err
+    assert "name the file first." in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("length", ["9" * 5000, "-1", "1e3", "", "٣" * 30])

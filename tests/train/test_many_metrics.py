@@ -126,7 +126,7 @@ def test_metric_functions_alone_can_stop_the_training() -> None:
 def test_metric_functions_whose_results_change() -> None:
     calls = iter(range(100))
     feval = lambda p, d: (f"mine{next(calls)}", 0.0, False)  # noqa: E731
-    with pytest.raises(DataError, match="round 2 has other metrics than the first"):
+    with pytest.raises(DataError, match="round 2 has other metrics than the first round"):
         run({"objective": "binary", "early_stopping_round": 2}, BINARY, feval=feval)
 
 

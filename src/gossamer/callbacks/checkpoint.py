@@ -85,18 +85,19 @@ def checkpoint(
     every_seconds: float | None = None,
     resume: bool = True,
 ) -> Checkpoint:
-    """Write the training to a file now and then; started again, it resumes from there.
+    """Write the state of the training to a file regularly, and resume from it.
 
-    The script is simply run again. What it trains is then, byte for byte, what it would have
-    trained without a break: metrics recorded so far, early stopping and schedules of parameters
-    go on as well. A file of another training (other data, parameters, callbacks) is refused.
+    To resume, run the script again. The result is byte for byte the same as without an
+    interruption; recorded metrics, early stopping and schedules of parameters continue too. A file
+    of another training (other data, parameters or callbacks) is rejected.
 
     Args:
-        path: The file. It is replaced in one step: a crash or a full disk leaves the last one.
-        every_rounds: Write it after so many rounds.
-        every_seconds: Write it after the first round that ends so many seconds after the last
-            time. If neither is given: 60.
-        resume: Whether to resume from the file if there is one; otherwise it is overwritten.
+        path: The file. It is replaced in one step, so a crash or a full disk leaves the previous
+            one.
+        every_rounds: Write the file after this number of rounds.
+        every_seconds: Write the file after the first round that ends this number of seconds after
+            the previous time. If neither is given, 60.
+        resume: Whether to resume from the file if it exists. Otherwise it is overwritten.
 
     Example:
         >>> import tempfile

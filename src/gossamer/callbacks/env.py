@@ -9,13 +9,13 @@ from gossamer.metrics.eval_result import EvalResult
 
 
 class CallbackEnv(NamedTuple):
-    """State of the training when a callback is called.
+    """The state of the training when a callback is called.
 
     Attributes:
         model: The `Booster`, or the `CVBooster` in `cv()`.
         params: Parameters of the training; `reset_parameter` changes them.
-        iteration: The current round, from `begin_iteration` on.
-        begin_iteration: The first round: 0, or more where training continues from a model.
+        iteration: The current round, starting from `begin_iteration`.
+        begin_iteration: The first round: 0, or more if training continues from a model.
         end_iteration: One after the last round.
         evaluation_result_list: Metrics after this round; empty or None without evaluation.
     """

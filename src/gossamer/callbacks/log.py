@@ -32,10 +32,10 @@ class LogEvaluation:
 def log_evaluation(period: int = 1, show_stdv: bool = True) -> LogEvaluation:
     """Show the metrics every `period` rounds.
 
-    They are printed, or logged where `register_logger` or `logging` is set up to receive them.
+    They are printed, or logged if `register_logger` or `logging` is set up to receive them.
 
     Args:
-        period: Rounds from one line to the next; 0 or less shows nothing.
+        period: Number of rounds between two lines; 0 or less shows nothing.
         show_stdv: Whether to show the standard deviation over the folds in `cv()`.
 
     Example:

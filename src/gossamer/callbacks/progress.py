@@ -77,12 +77,12 @@ def progress_bar(
 ) -> _ProgressBar:
     """Show a progress bar with the latest metrics, in a terminal or in a notebook.
 
-    It needs tqdm: `pip install "gossamer[progress]"`.
+    This needs tqdm: `pip install "gossamer[progress]"`.
 
     Args:
-        desc: What to write in front of the bar.
-        show_metrics: Whether to write the metrics behind it.
-        **tqdm_options: Passed on to `tqdm`, for instance `leave=False`.
+        desc: Text in front of the bar.
+        show_metrics: Whether to show the metrics after the bar.
+        **tqdm_options: Passed on to `tqdm`, for example `leave=False`.
 
     Example:
         >>> from gossamer.callbacks import CallbackEnv

@@ -40,11 +40,11 @@ class _RecordEvaluation:
 
 
 def record_evaluation(eval_result: EvalHistory) -> _RecordEvaluation:
-    """Keep the metrics of every round in a dictionary.
+    """Store the metrics of every round in a dictionary.
 
     Args:
-        eval_result: Filled with data set -> metric -> values, one per round. From `cv()` the
-            metrics are named `metric-mean` and `metric-stdv`. What was in it is deleted.
+        eval_result: Filled with data set -> metric -> values, one per round. In `cv()`, the metrics
+            are named `metric-mean` and `metric-stdv`. Previous content is deleted.
 
     Example:
         >>> from gossamer.callbacks import CallbackEnv, EvalResult

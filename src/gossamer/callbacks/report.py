@@ -33,12 +33,12 @@ def _key(dataset: str, metric: str) -> str:
 
 
 def report_metrics(log: Callable[..., Any], period: int = 1) -> _ReportMetrics:
-    """Hand the metrics of every round to a function, such as `mlflow.log_metric`.
+    """Pass the metrics of every round to a function, such as `mlflow.log_metric`.
 
     Args:
         log: Called as `log(name, value, step=round)`, where the name is "data set/metric", and
             rounds count from 1.
-        period: Rounds from one report to the next; the last round is always reported.
+        period: Number of rounds between two reports. The last round is always reported.
 
     Raises:
         ParameterError: If `log` cannot be called, or the period is below 1.

@@ -54,13 +54,13 @@ class _ResetParameter:
 
 
 def reset_parameter(**kwargs: Schedule) -> _ResetParameter:
-    """Change parameters before each round, for instance the learning rate.
+    """Change parameters before each round, for example the learning rate.
 
     Args:
-        **kwargs: For each parameter a list with one value per round; a function that takes the
-            number of rounds done in this training (0 at first) and returns the value; or a dict
-            of values by the number of rounds done from which on they hold. A parameter that
-            cannot change during a training (the objective, bins, ...) is refused by name.
+        **kwargs: For each parameter, a list with one value per round; a function that receives the
+            number of rounds completed in this training (0 at first) and returns the value; or a
+            dict from the number of completed rounds to the value used from then on. Parameters that
+            cannot change during training (the objective, bins, ...) raise an error.
 
     Example:
         >>> from gossamer.callbacks import CallbackEnv

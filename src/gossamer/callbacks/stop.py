@@ -58,7 +58,7 @@ class _EarlyStopping:
             return
         if _names(results) != self._names:
             raise DataError.because(
-                f"round {env.iteration + 1} has other metrics than the first",
+                f"round {env.iteration + 1} has other metrics than the first round",
                 got=_names(results),
                 expected=str(self._names),
                 hint="A metric function must return the same metrics every time.",
@@ -175,16 +175,17 @@ def early_stopping(
 ) -> _EarlyStopping:
     """Stop when a validation metric has not improved for some rounds.
 
-    The best round becomes the model's `best_iteration`, also when training reaches its end. Every
-    metric on every validation set can stop the training; metrics on the training set cannot.
-    With `boosting="dart"`, where later rounds change earlier trees, these get back their values of
-    that round.
+    The best round becomes the model's `best_iteration`, even if training is not stopped. Every
+    metric on every validation set can stop training; metrics on the training set cannot. With
+    `boosting="dart"`, where later rounds change earlier trees, the trees get back their values of
+    the best round.
 
     Args:
-        stopping_rounds: Rounds without improvement after which to stop; 0 or less: never.
+        stopping_rounds: Number of rounds without improvement after which to stop; 0 or less means
+            never.
         first_metric_only: Whether only the first metric counts.
         verbose: Whether to show when and why training stopped.
-        min_delta: By how much a metric must improve; one value, or one per metric.
+        min_delta: Minimum improvement of a metric; one value, or one per metric.
 
     Example:
         >>> from gossamer.callbacks import CallbackEnv, EarlyStopException, EvalResult

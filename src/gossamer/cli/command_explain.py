@@ -292,7 +292,7 @@ class _Dependence(_Explanation):
         names = model.feature_name()
         if output is None and classes_of(model) and model.model.objective.n_outputs > 1:
             listed = ", ".join(map(str, classes_of(model) or ()))
-            raise click.UsageError(f"--pdp: of which class? Add --class, with one of {listed}.")
+            raise click.UsageError(f"--pdp needs a class: add --class with one of {listed}.")
         output = output or 0
         if column not in names:
             raise no_such_column("--pdp: the model has no such column", column, names)

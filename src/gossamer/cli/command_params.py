@@ -54,7 +54,7 @@ def command(names: tuple[str, ...], search: str | None, changed: str | None, as_
     if search is not None:
         found = [param for param in TABLE.values() if _matches(param, search.lower())]
         if not found:
-            raise ParameterError.because("no parameter has this word", got=search)
+            raise ParameterError.because("no parameter matches this word", got=search)
     if as_json:
         click.echo(to_json([facts_of(param) for param in found or TABLE.values()]))
     elif names:

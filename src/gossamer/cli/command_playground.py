@@ -66,7 +66,7 @@ def command(
     """Watch boosting learn, on a page with sliders: two columns of a file, or examples."""
     console = Console()
     if file is None and (target is not None or columns is not None):
-        raise click.UsageError("--target and --columns are columns of a file: which file?")
+        raise click.UsageError("--target and --columns are columns of a file: name the file first.")
     playground = Playground()
     if file is not None:
         source = open_table([file], header, options=text_options_of(text))

@@ -81,7 +81,7 @@ def command(
             queries = read_column(source, find_column(source, query, "--query"))
         rows = read_table(source, booster.feature_name())
     elif target is not None or query is not None:
-        raise click.UsageError("--target and --query are columns of a file: which file?")
+        raise click.UsageError("--target and --query are columns of a file: name the file first.")
     extra: dict[str, Any] = {} if title is None else {"title": title}
     extra |= {"target": target, "source": ", ".join(files) or None}
     write_report(booster, out, rows, label, queries, **extra)

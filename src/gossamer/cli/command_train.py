@@ -238,7 +238,7 @@ def _check(settings: Settings) -> None:
     if settings.resume is not None and not Path(settings.resume).is_file():
         raise DataError.because(
             f"--resume: there is no checkpoint {settings.resume!r}",
-            hint="To begin one: --checkpoint FILE.",
+            hint="Use --checkpoint FILE to start one.",
         )
 
 

@@ -113,7 +113,7 @@ class Roles:
         target = find("target")
         if target is None and source.names is not None:
             raise click.UsageError(
-                "--target is missing: which column should be predicted? The columns are "
+                "--target is missing. Name the column to predict. The columns are "
                 f"{some_of(source.names)}."
             )
         ignore, categorical = (

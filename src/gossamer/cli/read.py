@@ -70,7 +70,7 @@ def _keep_input() -> str:
 def notes_of(source: Source) -> list[str]:
     """Return lines that say how the columns of text files are read."""
     return [
-        f"column {column!r}: {line}" if column else line
+        f"Column {column!r}: {line}." if column else f"{line}."
         for column, lines in source.notes.items()
         for line in lines
     ]

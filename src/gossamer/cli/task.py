@@ -208,7 +208,7 @@ def _guess(values: Array, classes: tuple[Level, ...], what: str) -> Task:
             raise DataError.because(
                 f"{what} is text, with {n_values} different values in {n_rows} rows",
                 expected="classes, or numbers",
-                hint="Is it the right column? If these are classes: --task multiclass.",
+                hint="Check the name of the column. If these are classes, use --task multiclass.",
             )
         return Task("multiclass", f"{what} is text of {n_values} values", classes)
     is_whole = all(isinstance(value, int) for value in classes)
@@ -295,5 +295,5 @@ def _numbers(values: Array, what: str, task: Task) -> Array:
         raise DataError.because(
             f"{what} is text, and {task.title} needs numbers",
             got=text,
-            hint="Text can be classes: leave --task out, or use --task multiclass.",
+            hint="Leave --task out, or use --task multiclass to predict classes.",
         ) from None

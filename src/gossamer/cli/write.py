@@ -190,7 +190,7 @@ def _kind_of(path: str) -> str:
     kind = _KINDS.get(Path(path).suffix.lower())
     if kind is None:
         raise DataError.because(
-            f"--out: the name {path!r} does not tell what kind of file it is to be",
+            f"--out: the name {path!r} does not determine the kind of file",
             expected=f"a name that ends with {', '.join(_KINDS)}; or - for CSV to the terminal",
         )
     return kind

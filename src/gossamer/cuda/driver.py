@@ -97,7 +97,7 @@ class _Gpu:
         n_devices = _number_of_devices(driver)
         if not 0 <= number < n_devices:
             raise DeviceError.because(
-                "there is no GPU of this number",
+                "there is no GPU with this number",
                 got=f"gpu_device_id={number}",
                 expected=f"0 to {n_devices - 1}" if n_devices else "a GPU, but there is none",
             )

@@ -465,7 +465,7 @@ class DeviceGrower:
         self._last_batches.append(n_batches)
 
     def _add_slots(self) -> None:
-        """Make room for more histograms; the tree goes on from where it stopped."""
+        """Allocate space for more histograms. The tree then continues from where it stopped."""
         n_slots = min(2 * int(self._args["max_slots"]), most_slots(self.num_leaves))
         before = self._buffers["histograms"]
         after = Buffer(self._device, 8 * int(self._args["slot_words"]) * n_slots)

@@ -116,7 +116,7 @@ def train(
     _check_data(data, "data")
     if client is not None and not isinstance(client, Client):
         raise ParameterTypeError.because(
-            "client cannot be used", got=type(client).__name__, expected="a Client of Dask's"
+            "client cannot be used", got=type(client).__name__, expected="a Dask Client"
         )
     check_count(max_restarts, "max_restarts", least=0)
     network, params = take_network(params)  # Dask's workers know each other

@@ -126,7 +126,7 @@ class DaskGroup(Group):
                     deadline = time.monotonic() + self.time_out
                 continue
             if arrival is None:
-                raise GossamerError.because("the training was given up")
+                raise GossamerError.because("the training was abandoned")
             peer, connection = arrival
             if isinstance(connection, Exception):
                 raise self._lost(peer, f"it cannot be reached ({shorten(connection)})")
@@ -167,7 +167,7 @@ class DaskGroup(Group):
             raise self._lost(self.rank, "it has left the cluster")
         task = self._worker.state.tasks.get(self._task)
         if task is None or task.state == "cancelled":
-            raise GossamerError.because("training was stopped: its client has gone")
+            raise GossamerError.because("training was stopped because its client is gone")
 
     def close(self) -> None:
         """Close the connections, and forget the training."""

@@ -50,35 +50,35 @@ def _of_lazy(name: str, what: str, *, settable: bool = False) -> Any:
 class Dataset:
     """A table with labels, ready for training.
 
-    Nothing is read until `construct()`, which `train()` calls. Then the table is put into bins and,
-    unless `free_raw_data=False`, no longer referred to.
+    Nothing is read until `construct()`, which `train()` calls. The table is then binned and, unless
+    `free_raw_data=False`, released.
 
     Args:
-        data: Rows x columns: a NumPy array of numbers or a scipy.sparse matrix (never copied, nor
-            made dense), a list of rows, a data frame (pandas, polars, pyarrow). Columns of frames,
-            lists and arrays of objects may be text or categories. Or what is read in chunks and
-            never in memory as a whole: the path of a file (Parquet, Feather, Arrow, CSV, LibSVM,
-            or written by `save_binary`), a pattern, a folder, or a list of paths (weights, ... are
-            read from files next to it, such as `train.csv.weight`); a `Sequence`, or
-            a list of them; a list of arrays or frames, which follow each other; a function that
-            gives such chunks.
-        label: One number per row, or with several targets rows x targets. Of frames and files also
-            the name of a column, or a list of names. So may be `weight`, `group` and `query` (then
-            a column of ids), `init_score` and `position`. Such columns are not features.
+        data: The table, rows x columns: a NumPy array of numbers or a scipy.sparse matrix (neither
+            is copied), a list of rows, or a data frame (pandas, polars, pyarrow). Columns of
+            frames, lists and object arrays may contain text or categories. Other tables are read in
+            chunks and are never in memory as a whole: the path of a file (Parquet, Feather, Arrow,
+            CSV, LibSVM, or written by `save_binary`), a pattern, a folder or a list of paths
+            (weights and other fields are read from files next to it, such as `train.csv.weight`);
+            one or several `Sequence`s; a list of arrays or frames, which are concatenated; or a
+            function that returns such chunks.
+        label: One number per row, or rows x targets. For frames and files, it can be the name of a
+            column or a list of names; so can `weight`, `group` and `query` (then a column of ids),
+            `init_score` and `position`. Such columns are not features.
         reference: For validation data: the training data, whose bins are used.
         weight: One number >= 0 per row.
-        group: For ranking: the rows of each query, as [3, 5, ...] where the first 3 rows belong to
-            the first query, the next 5 to the second, ...
+        group: For ranking: the number of rows of each query. For [3, 5, ...], the first 3 rows
+            belong to the first query, the next 5 to the second, and so on.
         init_score: Scores to start from: one per row, or rows x classes.
-        feature_name: Names of the columns; "auto" takes them from a data frame, else Column_0, ...
+        feature_name: Names of the columns. "auto" uses the names of a data frame, or Column_0, ...
         categorical_feature: Names or positions of the categorical columns; numbers in them are
-            codes. "auto": columns of text and of categories, but not of ordered categories. A list
-            must have all columns of text; categories that it leaves out are taken as numbers.
+            codes. "auto" uses columns of text and of categories, except ordered categories. A list
+            must include all text columns; columns of categories that are not listed are used as
+            numbers.
         params: Parameters such as `max_bin`.
         free_raw_data: Whether to release `data` after binning.
-        position: For ranking: where each row was shown, a number or a name per row. What rows
-            gain by their position alone is then learned apart.
-        query: Instead of `group`: the id of its query for each row; the rows of a query must be
+        position: For ranking: where each row was shown, a number or a name per row.
+        query: Instead of `group`: the id of the query of each row. The rows of a query must be
             contiguous.
 
     Example:
@@ -140,10 +140,10 @@ class Dataset:
     feature_weights = _field("feature_weights", "How likely each column is to be drawn, or None.")
 
     def construct(self) -> Dataset:
-        """Bin the table and check everything else; does nothing the second time.
+        """Bin the table and check all fields. A second call does nothing.
 
         Raises:
-            DataError: If the table, the labels, the weights, ... cannot be used.
+            DataError: If the table, the labels, the weights or another field cannot be used.
         """
         self._lazy.build()
         return self
@@ -158,8 +158,7 @@ class Dataset:
     def set_field(self, field_name: str, data: Any) -> Dataset:
         """Set "label", "weight", "init_score", "group" (sizes), "query" (ids) or "position".
 
-        "feature_weights" has one number >= 0 per column: how likely it is to be drawn when features
-        are sampled.
+        "feature_weights" has one number >= 0 per column: its weight when features are sampled.
         """
         self._lazy.set_field(field_name, data)
         return self
@@ -167,8 +166,8 @@ class Dataset:
     def get_field(self, field_name: str) -> npt.NDArray[Any] | None:
         """Return "label", "weight", "init_score", "position" or "feature_weights", or None.
 
-        "group" gives where queries begin, and after the last one the number of rows. "position"
-        gives positions as numbers in the order of their first rows, as LightGBM does.
+        "group" returns the first row of each query, followed by the number of rows. "position"
+        returns positions as numbers in the order of their first rows, as LightGBM does.
         """
         name = known_field(field_name)
         return shown_field(name, self._lazy.build().field(name))
@@ -182,7 +181,7 @@ class Dataset:
         return self.label
 
     def set_weight(self, weight: Any) -> Dataset:
-        """Set the weights, one number >= 0 per row; None: every row counts 1."""
+        """Set the weights, one number >= 0 per row; None means weight 1 for every row."""
         return self.set_field("weight", weight)
 
     def get_weight(self) -> Any:
@@ -190,7 +189,7 @@ class Dataset:
         return self.weight
 
     def set_init_score(self, init_score: Any) -> Dataset:
-        """Set the scores to start from; None: the best constant."""
+        """Set the scores to start from; None means the best constant."""
         return self.set_field("init_score", init_score)
 
     def get_init_score(self) -> Any:
@@ -198,7 +197,7 @@ class Dataset:
         return self.init_score
 
     def set_group(self, group: Any) -> Dataset:
-        """Set the queries by their numbers of rows; None: rows are not grouped."""
+        """Set the number of rows of each query; None means no queries."""
         return self.set_field("group", group)
 
     def get_group(self) -> Any:
@@ -208,7 +207,7 @@ class Dataset:
         return self.group
 
     def set_query(self, query: Any) -> Dataset:
-        """Set the queries by one id per row; rows of a query must be contiguous.
+        """Set the query of each row by its id. The rows of a query must be contiguous.
 
         Example:
             >>> from gossamer import Dataset
@@ -219,7 +218,7 @@ class Dataset:
         return self.set_field("query", query)
 
     def set_position(self, position: Any) -> Dataset:
-        """Set where each row was shown, a number or a name per row; None: not known."""
+        """Set where each row was shown, a number or a name per row; None means unknown."""
         return self.set_field("position", position)
 
     def get_position(self) -> Any:
@@ -254,13 +253,13 @@ class Dataset:
         )
 
     def subset(self, used_indices: Any, params: Mapping[str, Any] | None = None) -> Dataset:
-        """Make a data set of some of the rows, with the bins of this one.
+        """Make a data set of some of the rows, with the same bins.
 
-        Where rows belong to queries, whole queries must be taken.
+        If rows belong to queries, only whole queries can be selected.
 
         Args:
-            used_indices: Rows, from 0.
-            params: Other parameters than this data set's.
+            used_indices: Numbers of the rows, from 0.
+            params: Parameters to change for the new data set.
         """
         rows = sorted_rows(used_indices)
         subset = type(self)(
@@ -273,17 +272,18 @@ class Dataset:
         return subset
 
     def add_features_from(self, other: Dataset) -> Dataset:
-        """Add the columns of another data set of the same rows; labels and the like stay these.
+        """Add the columns of another data set with the same rows; labels and other fields do not
+        change.
 
-        Both must be constructed. Validation data needs the columns added as well, from data that
-        refers to `other`.
+        Both data sets must be constructed. Validation data needs the additional columns too, from
+        data that refers to `other`.
 
         Args:
-            other: The data set whose columns follow these. It does not change.
+            other: The data set whose columns are added. It does not change.
 
         Raises:
-            DataError: If one is not constructed, they differ in rows or in what is missing, or
-                have columns of the same name.
+            DataError: If one of them is not constructed, they differ in rows or in what is missing,
+                or they have columns of the same name.
 
         Example:
             >>> left = Dataset([[1.0], [2.0]], feature_name=["a"]).construct()
@@ -304,7 +304,7 @@ class Dataset:
         return self
 
     def set_reference(self, reference: Dataset) -> Dataset:
-        """Use the bins of another data set; not possible once this one's raw data is freed."""
+        """Use the bins of another data set. Not possible once the raw data is released."""
         check_dataset(reference, "reference")
         if reference is not self and reference is not self._reference:
             self._lazy.set_reference(reference._lazy)
@@ -326,10 +326,11 @@ class Dataset:
     def set_categorical_feature(
         self, categorical_feature: Sequence[str | int] | str | None
     ) -> Dataset:
-        """Set the categorical columns by name or position; "auto": by their types.
+        """Set the categorical columns by name or position. "auto" chooses them by type.
 
         Raises:
-            DataError: If the bins are made, the raw data gone, and these are other columns.
+            DataError: If the columns differ from those in use, and the table is already binned and
+                was released.
         """
         self._lazy.set_categorical(categorical_feature)
         return self
@@ -342,24 +343,24 @@ class Dataset:
 
     @property
     def feature_name(self) -> Sequence[str] | Literal["auto"]:
-        """What was passed as `feature_name`; once constructed the names of the columns."""
+        """The argument `feature_name`; once constructed, the names of the columns."""
         built = self._lazy.built
         return self._lazy.names if built is None else built.names
 
     def get_feature_name(self) -> list[str]:
-        """Return the names of the columns; constructs the data set."""
+        """Return the names of the columns. Constructs the data set."""
         return self._lazy.build().names
 
     # ---- facts ----
 
     @property
     def categorical_columns(self) -> list[int]:
-        """The categorical columns, increasing; constructs the data set."""
+        """The categorical columns, in increasing order. Constructs the data set."""
         return list(self._lazy.build().columns.categorical)
 
     @property
     def levels(self) -> Levels | None:
-        """What the codes of text and categories stand for; constructs the data set.
+        """The meaning of the codes of text and categories. Constructs the data set.
 
         Example:
             >>> import pandas
@@ -372,36 +373,37 @@ class Dataset:
 
     @property
     def pandas_categorical(self) -> list[list[Level]] | None:
-        """The levels of each column that has some, as LightGBM calls them."""
+        """The levels of each column that has levels, under LightGBM's name."""
         built = self._lazy.built
         levels = None if built is None else built.columns.levels
         return None if levels is None else [list(found) for found in levels.by_column.values()]
 
     def get_data(self) -> Any:
-        """Return the raw data; of files the paths, of frames what is not a label, weight, ...
+        """Return the raw data: the paths of files, and frames without labels, weights and other
+        fields.
 
         Raises:
-            DataError: If it was freed after binning.
+            DataError: If the raw data was released after binning.
         """
         return self._lazy.get_data()
 
     def get_params(self) -> dict[str, Any]:
-        """Return the parameters that shaped this data set, by canonical name."""
+        """Return the parameters of this data set, by canonical name."""
         params = resolve(self._lazy.all_params(), context="dataset")
         given = params.to_dict(given_only=True).items()
         own = {name: value for name, value in given if name in BINNING_PARAMS}
         return own if self.reference is None else {**own, **self.reference.get_params()}
 
     def num_data(self) -> int:
-        """Return the number of rows; constructs the data set."""
+        """Return the number of rows. Constructs the data set."""
         return self._lazy.build().n_rows
 
     def num_feature(self) -> int:
-        """Return the number of columns, constant ones included; constructs the data set."""
+        """Return the number of columns, including constant ones. Constructs the data set."""
         return self._lazy.build().n_columns
 
     def describe(self) -> StorageSummary:
-        """Return how the columns are stored and what to know about them; constructs.
+        """Return how the columns are stored and what to know about them. Constructs the data set.
 
         Example:
             >>> one_hot = np.eye(4)[np.arange(400) % 4]

@@ -71,19 +71,34 @@ def columns_of(
         return {}, []
     head = slice_rows(data, 0, MOST_ROWS)
     columns: dict[str, Column] = {}
-    times = []
     for i, name in enumerate(frame_names(head)):
         try:
             columns[name] = read_column(head, i, name)
         except GossamerError:  # of a type that training refuses with a better message
             continue
-        kind = head.dtypes.iloc[i] if is_pandas(head) else _type_of(head, i)
-        if re.match(r"datetime|date|timestamp", str(kind).lower()):
-            times.append(name)
-    return columns, times
+    return columns, [name for name in date_names(head) if name in columns]
+
+
+def date_names(data: Any) -> list[str]:
+    """Return the names of the columns of a data frame that are dates; other tables have none.
+
+    Example:
+        >>> import pandas
+        >>> date_names(pandas.DataFrame({"a": [1], "day": pandas.to_datetime(["2024-01-01"])}))
+        ['day']
+    """
+    if not is_frame(data):
+        return []
+    return [
+        name
+        for i, name in enumerate(frame_names(data))
+        if re.match(r"datetime|date|timestamp", str(_type_of(data, i)).lower())
+    ]
 
 
 def _type_of(frame: Any, column: int) -> Any:
+    if is_pandas(frame):
+        return frame.dtypes.iloc[column]
     schema = frame.schema
     return schema.types[column] if hasattr(schema, "types") else list(schema.values())[column]
 

@@ -94,7 +94,7 @@ def connect_machines(network: Mapping[str, Any], token: str | None) -> TcpGroup:
         )
     if token is None:
         raise ParameterError.because(
-            "machines need a token: a secret that keeps strangers out",
+            "machines need a token, a secret that keeps others out",
             expected="train(..., token='...')",
             hint="Make one with secrets.token_hex(), and give it to all machines.",
         )

@@ -72,44 +72,46 @@ def train_folds(
     time_limit: float | None = None,
     calibration: str | None = None,
 ) -> Booster:
-    """Train a model for each fold, each stopped on the rows it holds out; return their average.
+    """Train one model per fold, each with early stopping on its held-out rows, and average them.
 
-    The table is binned once, and folds are trained side by side where that is faster. The model
-    that is returned is like any other: its raw scores are the means of the members' raw scores. In
-    addition it knows what its members predicted for the rows that they had not seen.
+    The table is binned once, and folds are trained in parallel if that is faster. The result is a
+    model like any other: its raw scores are the means of the members' raw scores. In addition, it
+    stores what its members predicted for rows that they were not trained on.
 
     Args:
-        params: Parameters; `num_iterations` among them wins over `num_boost_round`. A member stops
-            after `early_stopping_round` rounds without improvement on its held-out rows: 50 where
-            that is not given; 0: never.
+        params: Parameters. `num_iterations` in them takes precedence over `num_boost_round`. A
+            member stops after `early_stopping_round` rounds without improvement on its held-out
+            rows. The default is 50; 0 means never.
         train_set: The data.
-        num_boost_round: Most rounds of each member.
-        folds: Pairs of (training rows, held-out rows), or a splitter of scikit-learn.
-        nfold: Without `folds`: how many there are.
-        stratified: Whether every fold gets its share of each class, where labels are classes.
-        shuffle: Whether rows are dealt out at random, or folds are stretches of rows.
-        groups: The group of each row, such as a patient: rows of a group are held out together.
-        time: The time of each row, or True where rows are in the order of time: members hold out
-            rows that come after those they are trained on. Every member is trained on at least the
-            first half of the rows.
-        repeats: How often rows are divided into folds, each time in another way: there are
-            `nfold * repeats` members.
+        num_boost_round: Maximum number of rounds of each member.
+        folds: Pairs of (training rows, held-out rows), or a scikit-learn splitter.
+        nfold: Number of folds if `folds` is not given.
+        stratified: Whether every fold gets its share of each class, if labels are classes.
+        shuffle: Whether rows are assigned at random, or folds are consecutive rows.
+        groups: The group of each row, such as a patient. The rows of a group are held out together.
+        time: The time of each row, or True if rows are in time order. Members hold out rows that
+            come after those they are trained on. Every member is trained on at least the first half
+            of the rows.
+        repeats: How often rows are divided into folds, each time differently. There are `nfold *
+            repeats` members.
         feval: Metric functions: (predictions, data) -> (name, value, whether higher is better).
         seed: Seed of the folds.
-        members: Parameters in which members differ from `params`: the first are the first fold's,
-            and so on, from the beginning again after the last. They cannot change the bins.
-        callbacks: Functions called after each fold, such as `progress_bar()`: `iteration` counts
-            folds that are done, and metrics are the fold's. In a terminal or a notebook a
-            progress bar shows itself when folds take a while.
-        time_limit: Seconds for all members together; those that would take longer stop earlier.
-        calibration: With objectives `binary` and `multiclass`: how probabilities are corrected so
-            that they are right for the rows that members held out: "temperature" (a factor on raw
-            scores), "sigmoid" (a factor, and a shift for each class) or "isotonic" (any increasing
-            function). Raw scores stay as they are.
+        members: Parameters in which members differ from `params`. The first entry is for the first
+            fold, and so on; after the last, the first is used again. They cannot change the bins.
+        callbacks: Functions called after each fold, such as `progress_bar()`. `iteration` is the
+            number of completed folds, and the metrics belong to the fold. In a terminal or a
+            notebook, a progress bar is shown if training takes longer.
+        time_limit: Time limit in seconds for all members together. Members that would take longer
+            stop earlier.
+        calibration: For the objectives `binary` and `multiclass`: how probabilities are corrected
+            so that they fit the held-out rows. "temperature" multiplies raw scores by a factor,
+            "sigmoid" uses a factor and a shift for each class, and "isotonic" any increasing
+            function. Raw scores do not change.
 
     Returns:
         The average of the members. `oof_prediction()` returns the out-of-fold predictions,
-        `oof_score_` the metrics of all held-out rows, `oof_score_by_fold_` each member's metrics.
+        `oof_score_` the metrics over all held-out rows, and `oof_score_by_fold_` the metrics of
+        each member.
 
     Raises:
         GossamerError: If data, parameters or folds cannot be used.

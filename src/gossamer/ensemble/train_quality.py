@@ -34,29 +34,30 @@ def train_quality(
     time_limit: float | None = None,
     calibration: str | None = None,
 ) -> Booster:
-    """Train with settings that are chosen for a quality; parameters that are given always win.
+    """Train with settings chosen for a quality level. Parameters that you give take precedence.
 
-    With "fast" that is one model with the defaults, as `train` gives it. "good" is one model with
-    sampled rows and columns whose number of rounds held-out rows find (`train_refit`). "best" is
-    the average of eight members over folds, with learning rate 0.04 (0.08 where a round has several
-    trees, as with classes), which differ in leaves and extra trees (`train_folds`).
+    "fast" trains one model with the defaults, as `train` does. "good" trains one model with sampled
+    rows and columns, and finds the number of rounds on held-out rows (`train_refit`). "best"
+    averages eight members over folds (`train_folds`), with learning rate 0.04 (0.08 if a round has
+    several trees, as with several classes). The members differ in their number of leaves and in
+    using extra trees.
 
     Args:
-        params: Parameters; they win over what the quality stands for.
+        params: Parameters. They take precedence over the settings of the quality level.
         train_set: The data.
         quality: "fast", "good" or "best".
-        num_boost_round: Most rounds; None: as the quality says.
-        nfold: Number of folds, with "best"; None: eight.
+        num_boost_round: Maximum number of rounds; None uses the setting of the quality level.
+        nfold: Number of folds with "best"; None means eight.
         folds: Pairs of (training rows, held-out rows) or a splitter, with "best".
         feval: Metric functions: (predictions, data) -> (name, value, whether higher is better).
-        seed: Seed of the rows that are held out.
-        callbacks: Functions called after each round, with "best" after each fold.
-        time_limit: Seconds; what would take longer stops earlier.
+        seed: Seed for choosing the held-out rows.
+        callbacks: Functions called after each round; with "best", after each fold.
+        time_limit: Time limit in seconds; training stops earlier if it would take longer.
         calibration: With "best": see `train_folds`.
 
     Returns:
-        The model; its `params` have all settings that were chosen, and with "best" `fold_facts_`
-        has each member's own.
+        The model. Its `params` contain all settings that were chosen. With "best", `fold_facts_`
+        has the settings of each member.
 
     Example:
         >>> import numpy as np

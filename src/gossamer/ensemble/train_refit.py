@@ -33,22 +33,22 @@ def train_refit(
 ) -> Booster:
     """Find the number of rounds with early stopping on held-out rows, then train on all rows.
 
-    One row in seven is held out; classes keep their shares, queries stay whole.
+    One row in seven is held out. Classes keep their shares, and queries are kept whole.
 
     Args:
-        params: Parameters; `num_iterations` among them wins over `num_boost_round`. The first
-            training stops after `early_stopping_round` rounds without improvement: 50 where that
-            is not given.
+        params: Parameters. `num_iterations` in them takes precedence over `num_boost_round`. The
+            first training stops after `early_stopping_round` rounds without improvement (default:
+            50).
         train_set: The data.
-        num_boost_round: Most rounds.
+        num_boost_round: Maximum number of rounds.
         feval: Metric functions: (predictions, data) -> (name, value, whether higher is better).
-        seed: Seed of the rows that are held out.
+        seed: Seed for choosing the held-out rows.
         callbacks: Functions called before or after each round of the second training.
-        time_limit: Seconds; the first training stops after half of them.
+        time_limit: Time limit in seconds; the first training stops after half of it.
 
     Returns:
-        The model of all rows. `best_score["held_out"]` has the metrics of the first training on the
-        rows that it did not see.
+        The model trained on all rows. `best_score["held_out"]` has the metrics of the first
+        training on its held-out rows.
 
     Example:
         >>> import numpy as np

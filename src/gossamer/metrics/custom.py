@@ -58,7 +58,7 @@ def _checked_functions(functions: Any) -> list[CustomMetric]:
     for function in found:
         if not callable(function):
             raise ParameterError.because(
-                "feval is not a function",
+                "feval must be a function",
                 got=function,
                 expected="a function of (predictions, data), or a list of functions",
                 hint="Names of metrics go into params['metric'].",
@@ -84,7 +84,7 @@ def _checked(result: Any, name: str) -> EvalResult:
         return EvalResult(name, metric, float(value), bool(maximize))
     except (TypeError, ValueError):
         raise DataError.because(
-            "a metric function returned something else",
+            "a metric function returned an unexpected value",
             got=result,
             expected="(name, value, whether higher is better), or a list of those",
         ) from None

@@ -44,7 +44,7 @@ from gossamer.params.given import as_dict
 
 
 class Booster(TrainedModel):
-    """A model; with a training set, one that can still grow.
+    """A model. With a training set, it can be trained further.
 
     Args:
         params: Parameters of the training.
@@ -56,15 +56,15 @@ class Booster(TrainedModel):
 
     Attributes:
         params: The parameters, as given.
-        best_iteration: Best number of rounds found by early stopping; 0 or less: none was looked
-            for.
-        best_score: Metrics at that round, or after the last one: data set -> metric -> value.
+        best_iteration: Best number of rounds found by early stopping; 0 or less if there was none.
+        best_score: Metrics of the best round, or of the last one: data set -> metric -> value.
         eval_history: Metrics that `train()` evaluated, in order: data set -> metric -> values.
-        train_set: Training data, until freed.
-        training: The training under way: its data, trees and scores; None once data is released.
+        train_set: Training data, until it is released.
+        training: The state of the training (data, trees and scores); None once data is released.
         name_valid_sets: Names of the validation sets.
         train_set_version: How often a field of the training data had been set when it was used.
-        was_interrupted: Whether `train()` was left by Ctrl-C, with the rounds done until then.
+        was_interrupted: Whether `train()` was stopped by Ctrl-C; the model has the rounds until
+            then.
 
     Example:
         >>> import numpy as np
@@ -155,14 +155,15 @@ class Booster(TrainedModel):
             warn(NO_LINK)
 
     def set_objective(self, objective: CustomObjective) -> Booster:
-        """Give a loaded model back the objective that a file cannot keep.
+        """Set the custom objective of a loaded model, which a file cannot store.
 
         Args:
-            objective: What it was trained with; predictions are what its link gives from now on.
+            objective: The objective that the model was trained with. Predictions use its link from
+                now on.
 
         Raises:
-            DataError: If the model is still in training, or had an objective by name.
-            ParameterError: If this is no `CustomObjective`, or one with other outputs.
+            DataError: If the model is still in training, or has a built-in objective.
+            ParameterError: If this is not a `CustomObjective`, or has another number of outputs.
         """
         if self.training is not None:
             raise not_a_loaded_custom("a model in training")
@@ -174,7 +175,7 @@ class Booster(TrainedModel):
 
     @property
     def resolved_params(self) -> Params:
-        """The parameters, checked and complete."""
+        """All parameters, checked and including defaults."""
         training = self.training
         if training is not None:
             return training.params
@@ -190,7 +191,7 @@ class Booster(TrainedModel):
         return self.model.forest.n_trees
 
     def num_passes(self) -> int:
-        """Return how often the training data was read from disk; 0: its bins are in memory."""
+        """Return how often the training data was read from disk; 0 if its bins are in memory."""
         return training_of(self, "num_passes()").n_passes()
 
     def _held_memory(self) -> int:
@@ -206,9 +207,9 @@ class Booster(TrainedModel):
 
     @property
     def model(self) -> Model:
-        """Trees, names, objective and all else that predictions need, as they are now.
+        """The current trees, names, objective and everything else that predictions need.
 
-        Once the data is released another model may be assigned.
+        Once the data is released, another model may be assigned.
 
         Example:
             >>> booster = Booster({}, Dataset([[1.0], [2.0]], label=[0, 1]))
@@ -233,16 +234,16 @@ class Booster(TrainedModel):
     # ---- training ----
 
     def update(self, train_set: Dataset | None = None, fobj: CustomFunction | None = None) -> bool:
-        """Do one round.
+        """Train one round.
 
         Args:
-            train_set: Other data to train on from now on. It must have the bins of the data so far:
-                `Dataset(..., reference=train_set)`, or a `subset()`. None: the same data; where a
-                field of it was set meanwhile (`set_label()`, ...), what is set now counts.
+            train_set: Other data to train on from now on. It must have the same bins as the current
+                data: `Dataset(..., reference=train_set)`, or a `subset()`. None means the same
+                data; fields that were set in the meantime (`set_label()` and others) are used.
             fobj: Custom objective: (raw scores, training data) -> (gradients, hessians).
 
         Returns:
-            Whether training is finished because nothing could be split.
+            Whether training is finished because no leaf could be split.
         """
         training = training_of(self, "update()")
         if train_set is not None:
@@ -265,7 +266,7 @@ class Booster(TrainedModel):
     refit = refit_booster.refit
 
     def rollback_one_iter(self) -> Booster:
-        """Take the last round back."""
+        """Remove the last round."""
         training_of(self, "rollback_one_iter()").rollback()
         return self
 
@@ -295,7 +296,7 @@ class Booster(TrainedModel):
         return self
 
     def eval(self, data: Dataset, name: str, feval: Feval = None) -> list[EvalResult]:
-        """Evaluate the metrics on a data set; one not seen before becomes a validation set."""
+        """Evaluate the metrics on a data set. A new data set is added to the validation sets."""
         training = training_of(self, "eval()")
         with training.lock:
             for scored in (training.train, *training.valid):
@@ -331,7 +332,7 @@ class Booster(TrainedModel):
         return self
 
     def free_dataset(self) -> Booster:
-        """Release the data; the model stays, but can no longer be trained."""
+        """Release the data. The model remains, but can no longer be trained."""
         training = self.training
         if training is not None:
             with training.lock:
@@ -343,15 +344,15 @@ class Booster(TrainedModel):
         return self
 
     def set_class_names(self, names: Sequence[Level]) -> Booster:
-        """Say what classes 0, 1, ... stand for; model files of our own keep it.
+        """Set the names of classes 0, 1, ... Gossamer's model files store them.
 
-        Predictions stay probabilities, in the order of the classes.
+        Predictions are still probabilities, in the order of the classes.
 
         Args:
             names: Text, numbers or booleans, one for each class.
 
         Raises:
-            DataError: If they do not fit the model, or the model is still in training.
+            DataError: If the names do not fit the model, or the model is still in training.
 
         Example:
             >>> import numpy as np
@@ -370,12 +371,12 @@ class Booster(TrainedModel):
         return self
 
     def set_leaf_output(self, tree_id: int, leaf_id: int, value: Any) -> Booster:
-        """Give one leaf of one tree another value; in a training, scores follow.
+        """Change the value of a leaf. During training, the scores are updated.
 
         Args:
             tree_id: Number of the tree, from 0.
             leaf_id: Number of the leaf in the tree, from 0.
-            value: The value, shrinkage included; with vector leaves, one for each output.
+            value: The value, including shrinkage; with vector leaves, one value per output.
 
         Raises:
             ParameterError: If there is no such leaf, or the value does not fit.
@@ -397,13 +398,13 @@ class Booster(TrainedModel):
         return self
 
     def shuffle_models(self, start_iteration: int = 0, end_iteration: int = -1) -> Booster:
-        """Put rounds into a random order, which is always the same; predictions hardly change.
+        """Reorder the rounds at random, always in the same way.
 
-        They do not change but for rounding, and where only some rounds are used.
+        Predictions change only by rounding, unless you use some of the rounds.
 
         Args:
             start_iteration: First round to move.
-            end_iteration: One after the last; 0 or less: all that follow.
+            end_iteration: One after the last; 0 or less means all that follow.
 
         Raises:
             ParameterError: If there are no such rounds.
@@ -424,7 +425,7 @@ class Booster(TrainedModel):
         listen_time_out: int = 120,
         num_machines: int = 1,
     ) -> Booster:
-        """Do nothing: training runs on one machine. For LightGBM's sake.
+        """Do nothing: a `Booster` trains on one machine. For compatibility with LightGBM.
 
         Raises:
             NotSupportedError: If `num_machines` is more than 1.
@@ -438,7 +439,7 @@ class Booster(TrainedModel):
         return self
 
     def free_network(self) -> Booster:
-        """Do nothing: there is no network. For LightGBM's sake."""
+        """Do nothing: there is no network. For compatibility with LightGBM."""
         return self
 
     def _become(self, model: Model) -> None:

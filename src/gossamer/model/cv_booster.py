@@ -20,16 +20,16 @@ from gossamer.notebook import bars, side_by_side
 class CVBooster:
     """The boosters of a cross-validation, one per fold.
 
-    Whatever a `Booster` can do, this does with each of them and returns a list: `predict(data)`
-    gives the predictions of every fold's model, `feature_importance()` each one's importance.
+    Methods of `Booster` are called on each of them and return a list: `predict(data)` returns the
+    predictions of all models, and `feature_importance()` the importance of each model.
 
     Args:
         model_file: Path of a file written by `save_model`.
 
     Attributes:
         boosters: The booster of each fold.
-        best_iteration: Best number of rounds that early stopping found over all folds; 0 or less:
-            none was looked for.
+        best_iteration: Best number of rounds that early stopping found over all folds; 0 or less if
+            there was no early stopping.
 
     Example:
         >>> import numpy as np
@@ -114,8 +114,9 @@ class CVBooster:
         """Write the models of all folds to a file, for `CVBooster(model_file=...)`.
 
         Args:
-            filename: Path; a file that is there is replaced in one step.
-            num_iteration: Number of rounds; None: up to the best one, else all; 0 or less: all.
+            filename: Path. An existing file is replaced in one step.
+            num_iteration: Number of rounds; None means up to the best one, or all if there is none;
+                0 or less means all.
             start_iteration: First round to save.
             importance_type: Accepted for compatibility; importance is not part of the file.
         """
@@ -134,7 +135,7 @@ class CVBooster:
         return cv_file.to_text(models, self.best_iteration)
 
     def model_from_string(self, model_str: str) -> CVBooster:
-        """Become what `model_to_string` wrote.
+        """Replace the boosters by those that `model_to_string` wrote.
 
         Example:
             >>> CVBooster().model_from_string(CVBooster().model_to_string()).boosters

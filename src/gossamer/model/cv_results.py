@@ -46,11 +46,11 @@ class CVResults(dict[str, Any]):
         return int(np.argmax(means) if is_higher else np.argmin(means)) + 1
 
     def plot(self, metric: str | None = None, **options: Any) -> Any:
-        """Draw a metric over the rounds, see `plot_metric`.
+        """Draw a metric by round, see `plot_metric`.
 
         Args:
-            metric: Such as "l2"; None: the first.
-            **options: Of `plot_metric`.
+            metric: The name of the metric, such as "l2"; None means the first.
+            **options: Options of `plot_metric`.
         """
         return import_module("gossamer.plot").plot_metric(self, metric, **options)
 

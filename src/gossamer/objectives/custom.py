@@ -73,7 +73,7 @@ class Custom(CountsOutputs):
             gradient, hessian = result
         except (TypeError, ValueError):
             raise DataError.because(
-                "the objective function returned something else",
+                "the objective function returned an unexpected value",
                 got=result,
                 expected="two arrays: gradients and hessians",
             ) from None
@@ -119,7 +119,7 @@ class CustomWithLink(Custom):
         predictions = np.asarray(self.link(rows.copy()))
         if predictions.ndim not in (1, 2) or len(predictions) != len(rows):
             raise DataError.because(
-                "the link of the objective returned something else",
+                "the link of the objective returned an unexpected value",
                 got=f"shape {predictions.shape}",
                 expected=f"one prediction for each of the {len(rows)} rows",
             )
@@ -199,7 +199,7 @@ def _to_start(found: object, n_outputs: int) -> list[float]:
         start = np.repeat(start, n_outputs)
     if len(start) != n_outputs or not np.isfinite(start).all():
         raise DataError.because(
-            "start() of the objective returned something else",
+            "start() of the objective returned an unexpected value",
             got=found,
             expected=f"a finite number, or {n_outputs} of them: one per output",
         )

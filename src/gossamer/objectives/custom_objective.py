@@ -16,19 +16,20 @@ LinkFunction = Callable[[npt.NDArray[np.float64]], Any]
 
 
 class CustomObjective:
-    """A loss with a start value and a link, so that `predict` returns predictions.
+    """A custom loss with a start value and a link, so that `predict` returns predictions.
 
-    Fill it in, or make a subclass with the same names:
+    Pass its functions as arguments, or define a subclass with the same names:
 
-    - `gradient(score, data)` returns gradients and hessians, of the shape of `score`: (rows,), or
-      (rows, outputs) with several. Weights are its own business (`data.get_weight()`).
-    - `start(data)` returns the score before the first tree, one number or one per output; or None.
+    - `gradient(score, data)` returns gradients and hessians with the shape of `score`: (rows,), or
+      (rows, outputs) with several outputs. It must apply weights itself (`data.get_weight()`).
+    - `start(data)` returns the score before the first tree, one number or one per output, or None.
     - `link` is a function from scores to predictions, or the name of one: "identity", "exp",
-      "sigmoid", "softmax", "softplus". A model file keeps names only.
-    - `n_outputs` is the number of scores per row; None: `num_class`, or else the number of targets.
-    - `metric` is the name of the metric (or names) when none is asked for.
+      "sigmoid", "softmax", "softplus". A model file stores only names.
+    - `n_outputs` is the number of scores per row; None uses `num_class`, or else the number of
+      targets.
+    - `metric` is the name of the default metric, or a list of names.
 
-    Pass it as the parameter `objective`, to `train` or to an estimator.
+    Pass the object as the parameter `objective`, to `train` or to an estimator.
 
     Example:
         >>> from gossamer import Dataset, train
@@ -85,7 +86,7 @@ class CustomObjective:
         return self._gradient(score, data)
 
     def start(self, data: Dataset) -> float | Sequence[float] | None:
-        """Return the score before the first tree, one or one per output; None: zero."""
+        """Return the score before the first tree, one or one per output; None means zero."""
         found: Any = self._start(data) if callable(self._start) else self._start
         return found  # type: ignore[no-any-return]
 

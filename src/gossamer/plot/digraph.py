@@ -35,18 +35,18 @@ def create_tree_digraph(
 ) -> Any:
     """Describe one tree for graphviz.
 
-    It needs the Python package graphviz: `pip install "gossamer[plot]"`. The program of that name
-    is needed only when the graph is rendered; `plot_tree` draws without it.
+    This needs the Python package graphviz: `pip install "gossamer[plot]"`. The graphviz program is
+    needed only to render the graph; `plot_tree` draws without it.
 
     Args:
         booster: A `Booster` or a fitted estimator.
         tree_index: As for `plot_tree`.
         show_info: As for `plot_tree`.
-        precision: Decimals; None: all.
+        precision: Number of decimals; None means all.
         orientation: "horizontal" grows to the right, "vertical" downwards.
-        example_case: A table of one row: its path is blue.
-        max_category_values: Where a node has more categories than this, the first two and the last
-            are shown, and all of them in its tooltip.
+        example_case: A table with one row, whose path is drawn in blue.
+        max_category_values: If a node has more categories than this, the first two and the last are
+            shown, and all of them in its tooltip.
         **kwargs: Passed on to `graphviz.Digraph`.
 
     Returns:

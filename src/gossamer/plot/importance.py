@@ -44,26 +44,26 @@ def plot_importance(
 ) -> Axes:
     """Draw how much each column matters, the most important one on top.
 
-    It needs matplotlib: `pip install "gossamer[plot]"`.
+    This needs matplotlib: `pip install "gossamer[plot]"`.
 
     Args:
-        booster: A `Booster` or a fitted estimator; of a `CVBooster` the mean over its models is
-            drawn, and a line as long as their standard deviation either way.
-        ax: matplotlib axes to draw on; None makes new ones.
+        booster: A `Booster`, a fitted estimator, or a `CVBooster`, for which the mean over its
+            models is drawn with a line that shows the standard deviation.
+        ax: matplotlib axes to draw on; None creates new ones.
         height: Thickness of the bars.
         xlim: Limits of the x axis.
         ylim: Limits of the y axis.
-        title: Title; None: none.
-        xlabel: Label of the x axis; `@importance_type@` stands for the type; None: none.
-        ylabel: Label of the y axis; None: none.
-        importance_type: A type of `Booster.feature_importance`; "auto" is the estimator's own
-            type, or "split".
-        max_num_features: How many columns to draw at most; None or less than 1: all.
-        ignore_zero: Whether to leave out columns that do not matter at all.
-        figsize: Width and height of the new figure in inches; None: as the columns need.
-        dpi: Its resolution.
+        title: Title, or None.
+        xlabel: Label of the x axis, or None; `@importance_type@` is replaced by the type.
+        ylabel: Label of the y axis, or None.
+        importance_type: A type of `Booster.feature_importance`; "auto" uses the type of the
+            estimator, or "split".
+        max_num_features: Maximum number of columns to draw; None or less than 1 means all.
+        ignore_zero: Whether to leave out columns with importance 0.
+        figsize: Width and height of the new figure in inches; None chooses a size for the columns.
+        dpi: Resolution of the new figure.
         grid: Whether to draw a grid.
-        precision: Decimals of anything but counts; None: all.
+        precision: Number of decimals, except for counts; None means all.
         percent: Whether to draw shares of the sum over all columns, in percent.
         **kwargs: Passed on to `ax.barh()`.
 

@@ -37,24 +37,24 @@ def plot_metric(
     dpi: int | None = None,
     grid: bool = True,
 ) -> Axes:
-    """Draw how a metric developed during training.
+    """Draw a metric by round of training.
 
-    It needs matplotlib: `pip install "gossamer[plot]"`.
+    This needs matplotlib: `pip install "gossamer[plot]"`.
 
     Args:
-        booster: What `record_evaluation` filled, what `cv` returned, or a fitted estimator. A dot
-            marks the best round that an estimator's early stopping found; a band around a curve of
-            `cv` is as wide as the standard deviation over the folds, either way.
-        metric: Which metric; None: the first.
-        dataset_names: Which data sets; None: all.
-        ax: matplotlib axes to draw on; None makes new ones.
+        booster: The dict that `record_evaluation` filled, the result of `cv`, or a fitted
+            estimator. A dot marks the best round that the early stopping of an estimator found. For
+            `cv`, a band around the curve shows the standard deviation over the folds.
+        metric: Name of the metric; None means the first.
+        dataset_names: Names of the data sets; None means all.
+        ax: matplotlib axes to draw on; None creates new ones.
         xlim: Limits of the x axis, which counts rounds from 1.
         ylim: Limits of the y axis.
-        title: Title; None: none.
-        xlabel: Label of the x axis; None: none.
-        ylabel: Label of the y axis; `@metric@` stands for the metric's name; None: none.
+        title: Title, or None.
+        xlabel: Label of the x axis, or None.
+        ylabel: Label of the y axis, or None; `@metric@` is replaced by the name of the metric.
         figsize: Width and height of the new figure in inches.
-        dpi: Its resolution.
+        dpi: Resolution of the new figure.
         grid: Whether to draw a grid.
 
     Returns:

@@ -34,27 +34,28 @@ def plot_partial_dependence(
     ax: Axes | None = None,
     **kwargs: Any,
 ) -> Axes:
-    """Draw the partial dependence of predictions on a column, or as colours on two of them.
+    """Draw the partial dependence of predictions on one column, or on two columns as colours.
 
     Args:
         booster: A `Booster` or a fitted estimator.
         data: Rows x columns, as for `predict`.
-        feature: The column, by number or name, or two of them.
-        kind: "average" draws the mean over the rows, "individual" one line for each row, "both"
-            the mean over the lines.
-        output: Which class or target, from 0; only where there are several.
-        n_lines: How many rows to draw at most, evenly spread over the data.
-        ax: matplotlib axes to draw on; None makes new ones.
-        **kwargs: The plot's `title`, `xlabel`, `ylabel` (None: none; `@feature@` is the column's
-            name, "auto" says what is drawn), `figsize` in inches, `dpi`, and `show_grid`; others
-            are passed on to `Booster.partial_dependence`: `grid`, `raw_score`, ...
+        feature: The column, by number or name, or two columns.
+        kind: "average" draws the mean over the rows, "individual" one line for each row, and "both"
+            the mean on top of the lines.
+        output: Number of the class or target, from 0, if there are several.
+        n_lines: Maximum number of rows to draw, evenly spread over the data.
+        ax: matplotlib axes to draw on; None creates new ones.
+        **kwargs: `title`, `xlabel` and `ylabel` (or None; `@feature@` is replaced by the name of
+            the column, and "auto" chooses a label), `figsize` in inches, `dpi` and `show_grid` of
+            the plot. Others, such as `grid` and `raw_score`, are passed on to
+            `Booster.partial_dependence`.
 
     Returns:
         The axes.
 
     Raises:
-        ParameterError: If there is no such kind or output, or two columns are to be drawn row by
-            row.
+        ParameterError: If there is no such kind or output, or if two columns are given with a kind
+            other than "average".
 
     Example:
         >>> from matplotlib.figure import Figure

@@ -40,19 +40,20 @@ def plot_shap_dependence(
     ax: Axes | None = None,
     **kwargs: Any,
 ) -> Axes:
-    """Draw a point for each row: its value in a column, and what that adds to the raw score.
+    """Draw a point for each row: its value in a column, and what this adds to the raw score.
 
     Args:
         booster: A `Booster` or a fitted estimator.
         data: Rows x columns, as for `predict`.
-        feature: The column, by number or name. Rows in which it is missing stand at the right.
-        color_by: Another column, whose value gives the colour: it shows how the two work together.
-        output: Which class or target, from 0; only where there are several.
-        max_rows: How many rows to use at most, evenly spread over the data; None: all.
+        feature: The column, by number or name. Rows in which it is missing are drawn at the right.
+        color_by: Another column, whose value determines the colour. This shows how the two
+            interact.
+        output: Number of the class or target, from 0, if there are several.
+        max_rows: Maximum number of rows to use, evenly spread over the data; None means all.
         background: As for `Booster.shap_values`.
-        ax: matplotlib axes to draw on; None makes new ones.
-        **kwargs: As for `plot_shap_summary`. `@feature@` in a label is the
-            column's name.
+        ax: matplotlib axes to draw on; None creates new ones.
+        **kwargs: As for `plot_shap_summary`. `@feature@` in a label is replaced by the name of the
+            column.
 
     Returns:
         The axes.

@@ -39,22 +39,23 @@ def plot_shap_summary(
     ax: Axes | None = None,
     **kwargs: Any,
 ) -> Axes:
-    """Draw the Shapley values of many rows, the column that matters most on top.
+    """Draw the Shapley values of many rows, with the most important column on top.
 
     Args:
         booster: A `Booster` or a fitted estimator.
         data: Rows x columns, as for `predict`.
-        kind: "beeswarm" draws a point for every row, blue where its value in the column is low and
-            red where it is high, grey where it is missing or a category; "bar" the mean size of the
-            values.
-        output: Which class or target, from 0; only where there are several. Bars of all of them are
-            put together where it is None.
-        max_num_features: How many columns to draw at most; None or less than 1: all that matter.
-        max_rows: How many rows to use at most, evenly spread over the data; None: all.
+        kind: "beeswarm" draws a point for every row: blue if its value in the column is low, red if
+            it is high, and grey if it is missing or a category. "bar" draws the mean absolute
+            value.
+        output: Number of the class or target, from 0, if there are several. None draws the bars of
+            all of them together.
+        max_num_features: Maximum number of columns to draw; None or less than 1 means all that
+            matter.
+        max_rows: Maximum number of rows to use, evenly spread over the data; None means all.
         background: As for `Booster.shap_values`.
-        ax: matplotlib axes to draw on; None makes new ones.
-        **kwargs: The plot's `title`, `xlabel`, `ylabel` (None: none), `figsize` in inches, `dpi`
-            and `grid`; others are passed on to `Booster.shap_values`: `num_iteration`, ...
+        ax: matplotlib axes to draw on; None creates new ones.
+        **kwargs: `title`, `xlabel` and `ylabel` (or None), `figsize` in inches, `dpi` and `grid` of
+            the plot. Others, such as `num_iteration`, are passed on to `Booster.shap_values`.
 
     Returns:
         The axes.

@@ -36,18 +36,18 @@ def plot_shap_waterfall(
     ax: Axes | None = None,
     **kwargs: Any,
 ) -> Axes:
-    """Draw the way from the expected value over all rows to the raw score of one, column by column.
+    """Draw how the columns change the expected value over all rows to the raw score of one row.
 
     Args:
         booster: A `Booster` or a fitted estimator.
         data: Rows x columns, as for `predict`.
-        row: Which of the rows; below 0: counted from the end.
-        output: Which class or target, from 0; only where there are several.
-        max_num_features: How many columns to draw at most, the others together as one; None or
-            less than 1: all that matter.
+        row: Number of the row; negative numbers count from the end.
+        output: Number of the class or target, from 0, if there are several.
+        max_num_features: Maximum number of columns to draw, with the others combined; None or less
+            than 1 means all that matter.
         background: As for `Booster.shap_values`.
-        precision: Decimals; None: all.
-        ax: matplotlib axes to draw on; None makes new ones.
+        precision: Number of decimals; None means all.
+        ax: matplotlib axes to draw on; None creates new ones.
         **kwargs: As for `plot_shap_summary`.
 
     Returns:

@@ -33,24 +33,24 @@ def plot_split_value_histogram(
     grid: bool = True,
     **kwargs: Any,
 ) -> Axes:
-    """Draw how often a column is split at which values.
+    """Draw a histogram of the values at which a column is split.
 
-    It needs matplotlib: `pip install "gossamer[plot]"`.
+    This needs matplotlib: `pip install "gossamer[plot]"`.
 
     Args:
         booster: A `Booster` or a fitted estimator.
         feature: The column, by number or name.
-        bins: As for `numpy.histogram`; None: as many as there are different values.
-        ax: matplotlib axes to draw on; None makes new ones.
-        width_coef: Width of the bars, by width of the bins.
+        bins: As for `numpy.histogram`; None means the number of distinct values.
+        ax: matplotlib axes to draw on; None creates new ones.
+        width_coef: Width of the bars relative to the bins.
         xlim: Limits of the x axis.
         ylim: Limits of the y axis.
-        title: Title; `@feature@` stands for the column as it was given, `@index/name@` for what it
-            was given by; None: none.
-        xlabel: Label of the x axis; None: none.
-        ylabel: Label of the y axis; None: none.
+        title: Title, or None; `@feature@` is replaced by the column as given, and `@index/name@` by
+            "index" or "name".
+        xlabel: Label of the x axis, or None.
+        ylabel: Label of the y axis, or None.
         figsize: Width and height of the new figure in inches.
-        dpi: Its resolution.
+        dpi: Resolution of the new figure.
         grid: Whether to draw a grid.
         **kwargs: Passed on to `ax.bar()`.
 

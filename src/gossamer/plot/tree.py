@@ -46,33 +46,35 @@ def plot_tree(
 ) -> Axes:
     """Draw one tree.
 
-    A box asks a question; "yes" and "no" stand at the ways to the answers, with "missing" at the
-    one that rows without a value take. The wider a way, the more training rows took it. Leaves are
-    blue where they lower the raw score, red where they raise it.
+    Each box shows a condition. The edges are labelled "yes" and "no", and the one that rows with
+    missing values take is labelled "missing". The more training rows take an edge, the wider it is.
+    Leaves are blue if they lower the raw score and red if they raise it.
 
-    It needs matplotlib: `pip install "gossamer[plot]"`. Unlike LightGBM's it does not need the
-    graphviz program.
+    This needs matplotlib: `pip install "gossamer[plot]"`. Unlike LightGBM's function, it does not
+    need the graphviz program.
 
     Args:
         booster: A `Booster` or a fitted estimator.
-        ax: matplotlib axes to draw on; None makes new ones.
-        tree_index: Number of the tree, from 0. With several outputs a round has a tree for each.
-        figsize: Width and height of the new figure in inches; None: as the tree needs.
-        dpi: Its resolution.
-        show_info: What is written in the boxes below the condition or the value: "split_gain",
+        ax: matplotlib axes to draw on; None creates new ones.
+        tree_index: Number of the tree, from 0. With several outputs, each round has one tree per
+            output.
+        figsize: Width and height of the new figure in inches; None chooses a size for the tree.
+        dpi: Resolution of the new figure.
+        show_info: What to show in the boxes below the condition or the value: "split_gain",
             "internal_value", "internal_count", "internal_weight", "leaf_count", "leaf_weight",
             "data_percentage".
-        precision: Decimals; None: all.
+        precision: Number of decimals; None means all.
         orientation: "horizontal" grows to the right, "vertical" downwards.
-        example_case: A table of one row: its path is orange.
-        max_category_values: Categories of a node that are shown at most; fewer where they do not
+        example_case: A table with one row, whose path is drawn in orange.
+        max_category_values: Maximum number of categories to show in a node; fewer if they do not
             fit.
-        max_depth: Depth below which subtrees are left out; None: all of the tree is drawn.
-        title: Title; "auto" says which tree it is; None: none.
-        **kwargs: Arguments of `graphviz.Digraph`, for LightGBM's sake: they have no effect.
+        max_depth: Depth below which subtrees are left out; None draws the whole tree.
+        title: Title, or None; "auto" names the tree.
+        **kwargs: Arguments of `graphviz.Digraph`, accepted for compatibility with LightGBM. They
+            have no effect.
 
     Returns:
-        The axes. Letters and lines grow with them.
+        The axes. Text and lines scale with them.
 
     Raises:
         ParameterError: If there is no such tree, it is too large, or an option cannot be used.

@@ -12,7 +12,9 @@ import numpy.typing as npt
 from gossamer.arguments import check_count, length_of
 from gossamer.data import Dataset, Table, Targets
 from gossamer.data.dataset import built_data
+from gossamer.data.findings import date_names
 from gossamer.data.random_order import random_order
+from gossamer.data.table.frames import frame_names
 from gossamer.errors import DataError, GossamerError, ParameterError
 from gossamer.model import Booster
 from gossamer.model.given_params import given_params
@@ -62,12 +64,14 @@ def gather(
         has_weight = data.get_weight() is not None
         data, label, group = _open_dataset(data, label, group, query)
     table, targets, rows, n_rows = None, None, np.arange(0), 0
+    dates: frozenset[int] = frozenset()
     if data is None and (label is not None or group is not None or query is not None):
         what = "label" if label is not None else "group" if group is not None else "query"
         raise DataError.because(
             f"{what} is given without data", hint="Pass the table that it belongs to."
         )
     if data is not None:
+        dates = _find_dates(model, data)
         whole = fitting_table(model, data, False)
         if (n_rows := whole.n_rows) == 0:
             raise DataError.because("the data has no rows", expected="one row or more")
@@ -101,7 +105,17 @@ def gather(
         target,
         source,
         date.today().isoformat(),
+        dates,
     )
+
+
+def _find_dates(model: Model, data: Any) -> frozenset[int]:
+    """The columns of the model that are dates in the data."""
+    found = date_names(data)
+    if not found:
+        return frozenset()
+    names = model.names_for(frame_names(data)) or model.names
+    return frozenset(i for i, name in enumerate(names) if name in found)
 
 
 def _find_booster(booster: Any) -> tuple[Booster, Any, Any]:

@@ -55,6 +55,7 @@ class Given:
         target: What is predicted; None: not known.
         source: Where the rows come from; None: not known.
         date: When the page is written, as 2024-05-31.
+        date_columns: Columns that the data holds as dates; the model knows them as seconds.
     """
 
     booster: Booster
@@ -73,6 +74,7 @@ class Given:
     target: str | None = None
     source: str | None = None
     date: str = ""
+    date_columns: frozenset[int] = frozenset()
 
     @property
     def is_sample(self) -> bool:

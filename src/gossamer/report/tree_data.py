@@ -11,6 +11,7 @@ import numpy as np
 
 from gossamer.binning.bins import MissingKind
 from gossamer.model.model import Model
+from gossamer.report.dates import date_text
 from gossamer.report.html import clean, to_json
 from gossamer.tree import Tree
 
@@ -50,13 +51,15 @@ class TreeEmbedder:
 
     Args:
         model: The model.
+        date_columns: Columns whose thresholds are shown as dates.
 
     Attributes:
         names: Names of the columns that were met, in the order of their numbers in nodes.
     """
 
-    def __init__(self, model: Model) -> None:
+    def __init__(self, model: Model, date_columns: frozenset[int] = frozenset()) -> None:
         self._model = model
+        self._date_columns = date_columns
         self._place: dict[int, int] = {}
         self.names: list[str] = []
         self.columns: list[int] = []
@@ -125,7 +128,9 @@ class TreeEmbedder:
         """The threshold; or [1: these go left, 0: these go right, categories, how many]."""
         begin, category = tree.category_begin, tree.category
         if begin is None or category is None or begin[node] == begin[node + 1]:
-            return _number(float(tree.threshold[node]))
+            threshold = float(tree.threshold[node])
+            is_date = int(tree.column[node]) in self._date_columns
+            return date_text(threshold) if is_date else _number(threshold)
         codes = category[begin[node] : begin[node + 1]]
         levels = None
         if self._model.levels is not None:

@@ -34,23 +34,23 @@ def write_report(
     label: Any = None,
     **options: Unpack[ReportOptions],
 ) -> Path | ReportPage:
-    """Write a page about a model that needs nothing else to be read (docs/report.md).
+    """Write a self-contained HTML page about a model (docs/report.md).
 
     Args:
-        booster: A `Booster`, or a fitted estimator; of the latter, recorded metrics and names of
-            classes are found as well.
-        path: The file to write; an existing one is replaced in one step. None: no file is written,
-            and notebooks show the page that is returned.
-        data: Rows to explain and to predict, as for `predict`, or a `Dataset` that has kept its
-            raw data. Best are rows that the model was not trained on.
-        label: Their labels, as for `Dataset`; of an estimator, as for `fit`.
-        **options: `title`, `class_names`, `num_iteration`, ...; see `ReportOptions`.
+        booster: A `Booster` or a fitted estimator. For an estimator, recorded metrics and class
+            names are used too.
+        path: The file to write. An existing file is replaced in one step. None writes no file and
+            returns the page, which notebooks show.
+        data: Rows to explain and to predict, as for `predict`, or a `Dataset` that has kept its raw
+            data. Use rows that the model was not trained on if you can.
+        label: Their labels, as for `Dataset`; for an estimator, as for `fit`.
+        **options: `title`, `class_names`, `num_iteration` and others; see `ReportOptions`.
 
     Returns:
-        The path of the file; without a path the page itself.
+        The path of the file, or the page if no path is given.
 
     Raises:
-        GossamerError: As `Booster.report` does.
+        GossamerError: As for `Booster.report`.
 
     Example:
         >>> import tempfile

@@ -36,43 +36,45 @@ if TYPE_CHECKING:
 
 
 class GossamerModel(Ensembles):
-    """Base of the estimators, and an estimator itself where `objective` is given.
+    """Base class of the estimators. It can be used directly if `objective` is given.
 
-    An argument left at its default counts as not given. So `max_depth` without `num_leaves` limits
-    the leaves, and `subsample` below 1 turns bagging on though `subsample_freq` is 0; an explicit
-    `bagging_freq=0` turns it off. Arguments are checked in `fit`.
+    An argument that is left at its default counts as not given. For example, `max_depth` without
+    `num_leaves` also limits the number of leaves, and `subsample` below 1 turns on bagging even
+    though `subsample_freq` is 0; `bagging_freq=0` turns it off. Arguments are checked in `fit`.
 
     Args:
         boosting_type: How trees are added to the model.
-        num_leaves: Most leaves a tree may have.
-        max_depth: Most splits between root and leaf; 0 or less: no limit.
-        learning_rate: Factor by which every leaf value is shrunk.
+        num_leaves: Maximum number of leaves of a tree.
+        max_depth: Maximum number of splits between the root and a leaf; 0 or less means no limit.
+        learning_rate: Factor that multiplies every leaf value.
         n_estimators: Number of rounds.
-        subsample_for_bin: Rows that the bins are made from.
-        objective: The loss by name, or a function (y_true, y_pred[, weight[, group]]) ->
-            (gradients, hessians), or a `CustomObjective`; None: what suits the estimator.
+        subsample_for_bin: Number of rows that the bins are computed from.
+        objective: The name of a loss, a function (y_true, y_pred[, weight[, group]]) -> (gradients,
+            hessians), or a `CustomObjective`. None chooses the default of the estimator.
         class_weight: Weight of each class, "balanced", or None.
-        min_split_gain: Smallest gain worth a split.
-        min_child_weight: Smallest sum of hessians in a leaf.
-        min_child_samples: Fewest rows in a leaf. With fewer than twice as many rows no split is
-            possible: lower it for small data.
-        subsample: Share of the rows used for a round.
-        subsample_freq: Draw new rows every so many rounds; 0: every round if `subsample` is
-            below 1.
-        colsample_bytree: Share of the columns drawn for each tree.
+        min_split_gain: Minimum gain of a split.
+        min_child_weight: Minimum sum of hessians in a leaf.
+        min_child_samples: Minimum number of rows in a leaf. With fewer than twice as many rows, no
+            split is possible, so use a smaller number for small data.
+        subsample: Share of the rows used in a round.
+        subsample_freq: Number of rounds after which new rows are drawn; 0 means every round if
+            `subsample` is below 1.
+        colsample_bytree: Share of the columns used for each tree.
         reg_alpha: L1 penalty on leaf values.
         reg_lambda: L2 penalty on leaf values.
-        random_state: Seed, or a NumPy random generator to draw it from; None: always the same.
-        n_jobs: Number of threads. Negative numbers count down from the number of CPUs: -1 is all
-            of them. None is every CPU, or OMP_NUM_THREADS where it is set, as it is by joblib in
-            its worker processes. The model does not depend on it.
-        importance_type: What `feature_importances_` holds: "split", "gain" or another type of
+        random_state: Seed, or a NumPy random generator to draw it from; None always uses the same
+            seed.
+        n_jobs: Number of threads. Negative numbers count down from the number of CPUs: -1 means all
+            of them. None means all CPUs, or OMP_NUM_THREADS if it is set, as joblib does in its
+            worker processes. The model does not depend on it.
+        importance_type: Type of `feature_importances_`: "split", "gain" or another type of
             `Booster.feature_importance`.
-        **kwargs: Any other parameter by any of its names, see the page on parameters. And
-            how to train: `folds`, a number, pairs of rows or a splitter, see `train_folds`;
-            `calibration`; `early_stopping="auto"`, see `train_refit`; `quality` ("fast", "good",
-            "best"), see `train_quality`; `time_limit` in seconds. `n_estimators` is then the most
-            rounds (1,000 or the quality's where it is not given).
+        **kwargs: Any other parameter, under any of its names (see the page on parameters). These
+            arguments select how to train: `folds`, a number, pairs of rows or a splitter, see
+            `train_folds`; `calibration`; `early_stopping="auto"`, see `train_refit`; `quality`
+            ("fast", "good", "best"), see `train_quality`; and `time_limit` in seconds.
+            `n_estimators` is then the maximum number of rounds (by default 1,000, or the setting of
+            the quality).
 
     Example:
         >>> import numpy as np
@@ -98,44 +100,46 @@ class GossamerModel(Ensembles):
         """Train the model.
 
         Args:
-            X: Rows x columns: an array of numbers, one of scipy's sparse matrices or arrays, or a
-                data frame, list or array of objects, where columns may be text or categories; NaN
-                and None are missing.
-            y: One label per row, or with several targets rows x targets. For `cox` times, negative
-                where censored, for `aft` times; or for both two columns of bounds, or
-                scikit-survival's records of (event, time). Of a table with names also the name of
-                a column, and where labels are numbers a list of names; so may be `sample_weight`,
-                `init_score`, and `group` or `query` (a column with the query of each row). Such
-                columns are not features, here and in tables to predict or evaluate.
+            X: Rows x columns: an array of numbers, a SciPy sparse matrix or array, or a data frame,
+                list or object array, in which columns may be text or categories. NaN and None are
+                missing.
+            y: One label per row, or rows x targets with several targets. For `cox`, times, which
+                are negative if censored; for `aft`, times; for both, two columns of bounds, or the
+                records of (event, time) of scikit-survival are accepted too. For a table with
+                names, it can be the name of a column or, if labels are numbers, a list of names.
+                The same holds for `sample_weight`, `init_score`, and `group` or `query` (a column
+                with the query of each row). Such columns are not features, neither here nor in
+                tables to predict or evaluate.
             sample_weight: One number >= 0 per row; rows of weight 0 are left out.
             init_score: Scores to start from: one per row, or rows x classes or targets.
             group: For ranking: the number of rows of each query.
             eval_set: Data sets to evaluate after each round: [(X, y), ...].
             eval_names: Their names; by default valid_0, valid_1, ...
-            eval_sample_weight: Their weights, a list with one item each.
-            eval_class_weight: Their class weights, a list with one item each.
-            eval_init_score: Their scores to start from, a list with one item each.
-            eval_group: Their numbers of rows of each query, a list with one item each.
-            eval_metric: Metrics in addition to the objective's: a name, a function
-                (y_true, y_pred[, weight[, group]]) -> (name, value, whether higher is better), or
-                a list of these.
-            feature_name: Names of the columns; "auto" takes a data frame's own.
-            categorical_feature: Names or positions of the categorical columns; "auto": columns of
-                text and of categories, see `Dataset`.
+            eval_sample_weight: Their weights, a list with one item for each set.
+            eval_class_weight: Their class weights, a list with one item for each set.
+            eval_init_score: Their scores to start from, a list with one item for each set.
+            eval_group: Their numbers of rows of each query, a list with one item for each set.
+            eval_metric: Metrics in addition to the default of the objective: a name, a function
+                (y_true, y_pred[, weight[, group]]) -> (name, value, whether higher is better), or a
+                list of these.
+            feature_name: Names of the columns; "auto" uses the names of a data frame.
+            categorical_feature: Names or positions of the categorical columns; "auto" uses columns
+                of text and of categories, see `Dataset`.
             callbacks: Functions called before or after each round, such as `early_stopping(20)`.
             init_model: A fitted estimator, its `Booster`, or the path of a saved one, to continue
-                from: the new trees follow its trees.
+                from. The new trees follow its trees.
             eval_X: Instead of `eval_set`: a table, or a tuple of tables.
             eval_y: Their labels.
-            query: Instead of `group`: the query of each row; rows of a query are contiguous.
-            eval_query: Instead of `eval_group`: a list with one such item each.
-            eval_at: For ranking: the ranks that metrics are evaluated at.
+            query: Instead of `group`: the query of each row. The rows of a query must be
+                contiguous.
+            eval_query: Instead of `eval_group`: a list with one such item for each set.
+            eval_at: For ranking: the ranks at which metrics are evaluated.
 
         Returns:
             The estimator itself.
 
         Raises:
-            KeyboardInterrupt: After Ctrl-C; the estimator is then fitted with the rounds so far.
+            KeyboardInterrupt: After Ctrl-C. The estimator is then fitted with the rounds so far.
         """
         params = self._checked_params()
         # Looked up now: this very estimator may be the one to continue from.
@@ -292,19 +296,19 @@ class GossamerModel(Ensembles):
             X: Rows x columns, as in `fit`.
             raw_score: Whether to return raw scores.
             start_iteration: First round to use.
-            num_iteration: Number of rounds; None: up to the best one where early stopping found
-                one, else all; 0 or less: all.
+            num_iteration: Number of rounds; None means up to the best one if early stopping found
+                one, otherwise all; 0 or less means all.
             pred_leaf: Whether to return the leaf of each row in each tree.
             pred_contrib: Whether to return Shapley values, see `Booster.predict`.
-            validate_features: None: columns of a frame are taken by name, in any order, as in
-                `Booster.predict`. True: they must also be in the order of those in `fit`. False:
-                they are taken by position.
-            **kwargs: Parameters: `n_jobs`, `predict_disable_shape_check`, ...
+            validate_features: None takes the columns of a frame by name, in any order, as
+                `Booster.predict` does. True also requires the same order as in `fit`. False takes
+                them by position.
+            **kwargs: Parameters, such as `n_jobs` and `predict_disable_shape_check`.
 
         Returns:
-            One number per row; with several classes or targets, rows x classes or targets; with
-            `gaussian` mean and standard deviation, with several quantiles these, in increasing
-            order; leaves: rows x trees.
+            One number per row; rows x classes or targets if there are several; mean and standard
+            deviation with `gaussian`; increasing quantiles if there are several; rows x trees for
+            leaves.
         """
         check_is_fitted(self)
         kwargs = {**self._prediction_params(kwargs, self._booster.resolved_params), **kwargs}
@@ -337,10 +341,11 @@ class GossamerModel(Ensembles):
         """Write the model to a file; see `Booster.save_model`.
 
         Args:
-            filename: Path; its ending decides the format.
-            num_iteration: Number of rounds; None: up to the best one, else all; 0 or less: all.
+            filename: Path; its extension determines the format.
+            num_iteration: Number of rounds; None means up to the best one, or all if there is none;
+                0 or less means all.
             start_iteration: First round to save.
-            format: The format by name, whatever the ending.
+            format: The format by name, whatever the extension.
 
         Returns:
             The estimator itself.
@@ -358,9 +363,9 @@ class GossamerModel(Ensembles):
         return self
 
     def load_model(self, filename: str | os.PathLike[str]) -> Self:
-        """Take a model from a file, of any format that `Booster` reads: the estimator is fitted.
+        """Load a model from a file in any format that `Booster` reads; it is then fitted.
 
-        Parameters of the estimator stay as they are, recorded metrics are not part of a file.
+        The parameters of the estimator do not change. Recorded metrics are not part of a file.
 
         Args:
             filename: Path of the model.
@@ -401,12 +406,12 @@ class GossamerModel(Ensembles):
 
     @property
     def best_iteration_(self) -> int:
-        """Best number of rounds found by early stopping; 0: none was looked for."""
+        """Best number of rounds found by early stopping; 0 if there was none."""
         return self.booster_.best_iteration
 
     @property
     def best_score_(self) -> dict[str, dict[str, float]]:
-        """Metrics at the best round, or after the last one: data set -> metric -> value."""
+        """Metrics of the best round, or of the last one: data set -> metric -> value."""
         return self.booster_.best_score
 
     @property
@@ -438,7 +443,7 @@ class GossamerModel(Ensembles):
 
     @property
     def feature_name_(self) -> list[str]:
-        """Names of the columns; Column_0, Column_1, ... where they had none."""
+        """Names of the columns; Column_0, Column_1, ... if they had none."""
         return self.booster_.feature_name()
 
     @property

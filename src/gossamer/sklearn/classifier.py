@@ -33,18 +33,18 @@ _METRIC_PAIRS: Final = (("binary_logloss", "multi_logloss"), ("binary_error", "m
 
 
 class GossamerClassifier(ClassLabels, ClassifierMixin, GossamerModel):  # type: ignore[misc]
-    """Gradient boosted trees that predict a class.
+    """Gradient boosted trees for classification.
 
-    It takes the arguments of `GossamerModel`; the objective is "binary" for two classes and
-    "multiclass" for more, unless another is given. Classes may be numbers, strings, booleans.
+    It accepts the arguments of `GossamerModel`. The default objective is "binary" for two classes
+    and "multiclass" for more. Classes may be numbers, strings or booleans.
 
-    With several columns of 0 and 1 a row may have any of these labels (multi-label, an indicator
-    matrix): `predict` then returns such a matrix, and `predict_proba` the probability of each
-    label, rows x labels.
+    If `y` has several columns of 0 and 1, a row may have any combination of these labels
+    (multi-label, an indicator matrix). `predict` then returns such a matrix, and `predict_proba`
+    the probability of each label, rows x labels.
 
     Attributes:
-        classes_: The classes, sorted; with several labels a list with the classes of each: 0 and 1.
-        n_classes_: How many there are; with several labels 2, as each label has.
+        classes_: The sorted classes; with several labels, a list with the classes of each, 0 and 1.
+        n_classes_: The number of classes; 2 with several labels, because each label has two.
 
     Example:
         >>> x = np.arange(200.0).reshape(-1, 1)
@@ -75,7 +75,7 @@ class GossamerClassifier(ClassLabels, ClassifierMixin, GossamerModel):  # type: 
     def fit(self, X: Any, y: Any, *args: Any, **options: Unpack[FitOptions]) -> GossamerClassifier:
         """Train the model; see `GossamerModel.fit` for the arguments.
 
-        Objective and metric functions are given labels as numbers: 0 for `classes_[0]`, and so on.
+        Objective and metric functions receive labels as numbers: 0 for `classes_[0]`, and so on.
 
         Returns:
             The estimator itself.
@@ -220,10 +220,11 @@ class GossamerClassifier(ClassLabels, ClassifierMixin, GossamerModel):  # type: 
         """Predict the class of each row; see `GossamerModel.predict` for the arguments.
 
         Returns:
-            One of `classes_` per row; with several labels, rows x labels of 0 and 1. Raw scores or
-            leaves if asked for; with an objective function raw scores always, for only its author
-            knows what they mean. With a `CustomObjective` that has a link, the class of highest
-            probability, or with one output `classes_[1]` where it is above one half.
+            One of `classes_` per row; with several labels, rows x labels of 0 and 1; raw scores or
+            leaves if requested. With an objective function, always raw scores, because only its
+            author knows what they mean. With a `CustomObjective` that has a link, the class with
+            the highest probability, or, with a single output, `classes_[1]` if the output is above
+            one half.
         """
         is_plain = not (raw_score or pred_leaf or pred_contrib)
         result = super().predict(
@@ -256,13 +257,13 @@ class GossamerClassifier(ClassLabels, ClassifierMixin, GossamerModel):  # type: 
         """Predict the probability of each class; see `GossamerModel.predict` for the arguments.
 
         Returns:
-            Rows x classes, in the order of `classes_` (with objective=multiclassova they need not
-            sum to 1); with several labels, rows x labels: the probability of each. Raw scores or
-            leaves if asked for; with an objective function raw scores always, with a
-            `CustomObjective` what its link gives.
+            Rows x classes, in the order of `classes_` (they may not sum to 1 with
+            objective=multiclassova); with several labels, rows x labels: the probability of each
+            label; raw scores or leaves if requested. With an objective function, always raw scores;
+            with a `CustomObjective`, the result of its link.
 
         Raises:
-            NotSupportedError: With an objective without probabilities, such as hinge.
+            NotSupportedError: If the objective has no probabilities, such as hinge.
         """
         check_is_fitted(self)
         is_plain = not (raw_score or pred_leaf or pred_contrib)
@@ -316,7 +317,7 @@ class GossamerClassifier(ClassLabels, ClassifierMixin, GossamerModel):  # type: 
         """Return raw scores; see `GossamerModel.predict` for the arguments.
 
         Returns:
-            With two classes one number per row, above 0 for `classes_[1]`; with more, rows x
+            With two classes, one number per row, above 0 for `classes_[1]`; with more, rows x
             classes; with several labels, rows x labels.
         """
         score = super().predict(
@@ -332,7 +333,7 @@ class GossamerClassifier(ClassLabels, ClassifierMixin, GossamerModel):  # type: 
         return score
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Return the share of rows whose class is predicted; 1 is perfect.
+        """Return the share of rows whose class is predicted correctly; 1 is perfect.
 
         Args:
             X: Rows x columns, as in `fit`.

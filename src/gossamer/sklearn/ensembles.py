@@ -132,7 +132,7 @@ class Ensembles(Parameters):
 
     @property
     def oof_prediction_(self) -> npt.NDArray[np.float64]:
-        """Out-of-fold predictions of the training rows, as `Booster.oof_prediction` has them."""
+        """Out-of-fold predictions of the training rows, see `Booster.oof_prediction`."""
         return self._with_folds("oof_prediction_").oof_prediction()
 
     @property

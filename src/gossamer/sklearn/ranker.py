@@ -15,11 +15,11 @@ _EVAL_AT: Final = (1, 2, 3, 4, 5)
 
 
 class GossamerRanker(GossamerModel):
-    """Gradient boosted trees that put the rows of a query into order.
+    """Gradient boosted trees that order the rows of a query.
 
-    It takes the arguments of `GossamerModel`; the objective is "lambdarank" unless another is
-    given. Labels are degrees of relevance, 0 or more. `predict` returns scores: within a query, the
-    higher the earlier.
+    It accepts the arguments of `GossamerModel`. The default objective is "lambdarank". Labels are
+    degrees of relevance, 0 or more. `predict` returns scores: within a query, rows with higher
+    scores come first.
 
     Example:
         >>> import numpy as np
@@ -48,9 +48,9 @@ class GossamerRanker(GossamerModel):
             X: Rows x columns.
             y: Relevance of each row, 0 or more.
             *args: The options, in the order of the signature.
-            **options: `group`, the number of rows of each query, or `query` (XGBoost's name is
-                `qid`), the query of each row, is needed; rows of a query are contiguous. `eval_at`,
-                left at its default, is what the estimator was made with.
+            **options: Either `group`, the number of rows of each query, or `query` (XGBoost's name
+                is `qid`), the query of each row, is required. The rows of a query must be
+                contiguous. The default of `eval_at` is the one given to the constructor.
 
         Returns:
             The estimator itself.

@@ -15,10 +15,10 @@ if TYPE_CHECKING:
 
 
 class GossamerRegressor(RegressorMixin, GossamerModel):  # type: ignore[misc]
-    """Gradient boosted trees that predict a number.
+    """Gradient boosted trees for regression.
 
-    It takes the arguments of `GossamerModel`; the objective is "regression" (squared error)
-    unless another is given. With labels of several columns it predicts as many numbers.
+    It accepts the arguments of `GossamerModel`. The default objective is "regression" (squared
+    error). If the labels have several columns, it predicts as many numbers.
 
     Example:
         >>> import numpy as np
@@ -57,8 +57,8 @@ class GossamerRegressor(RegressorMixin, GossamerModel):  # type: ignore[misc]
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return how good the predictions are; 1 is perfect.
 
-        That is R^2; with `cox` and `aft` Harrell's concordance index, with `gaussian` R^2 of the
-        mean, with several quantiles the mean of their D^2 (explained pinball loss).
+        The score is R^2. It is Harrell's concordance index with `cox` and `aft`, R^2 of the mean
+        with `gaussian`, and the mean D^2 (explained pinball loss) with several quantiles.
 
         Args:
             X: Rows x columns, as in `fit`.

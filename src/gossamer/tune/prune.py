@@ -20,15 +20,15 @@ def import_optuna() -> Any:
 
 @dataclass(eq=False)
 class PruningCallback:
-    """Tell a trial of Optuna how training goes, and end it where Optuna says so.
+    """Report metrics to a trial of Optuna, and end training if Optuna prunes the trial.
 
-    For `train()` and `cv()`; it raises `optuna.TrialPruned`.
+    It works in `train()` and `cv()`, and raises `optuna.TrialPruned`.
 
     Args:
         trial: The trial.
-        metric: Which metric to report; None: the first.
-        dataset: On which data set; None: the last one (in `cv()`: "valid").
-        every: Rounds from one report to the next.
+        metric: Name of the metric to report; None means the first.
+        dataset: Name of the data set; None means the last one (in `cv()`, "valid").
+        every: Number of rounds between two reports.
 
     Example:
         >>> import gossamer as gs

@@ -25,13 +25,13 @@ Space = Callable[[Any, Dataset], Mapping[str, Any]]
 
 @dataclass(frozen=True, eq=False)
 class SearchResult:
-    """What a search found.
+    """The result of a search.
 
     Attributes:
-        params: The parameters of the best trial, those that were given among them.
-        value: Its metric: the best round of validation, or the mean over the folds.
-        metric: The metric's name.
-        n_rounds: Its number of rounds.
+        params: The parameters of the best trial, including those that were given.
+        value: The metric of the best trial: of its best round, or the mean over the folds.
+        metric: Name of the metric.
+        n_rounds: Number of rounds of the best trial.
         study: Optuna's study, for its own plots and tables.
         data: The training data.
     """
@@ -44,21 +44,21 @@ class SearchResult:
     data: Dataset
 
     def train(self, **arguments: Any) -> Booster:
-        """Train with the best parameters on all of the data.
+        """Train with the best parameters on all data.
 
         Args:
-            **arguments: Of `gossamer.train`, such as `callbacks`.
+            **arguments: Arguments of `gossamer.train`, such as `callbacks`.
         """
         return train(self.params, self.data, self.n_rounds, **arguments)
 
     def train_folds(self, nfold: int = 8, **arguments: Any) -> Booster:
-        """Train a member with the best parameters for each fold, and return their average.
+        """Train one member per fold with the best parameters, and return their average.
 
-        Each member stops on the rows of its own fold, so that `n_rounds` does not matter.
+        Each member stops on the rows of its own fold, so `n_rounds` is not used.
 
         Args:
             nfold: Number of folds.
-            **arguments: Of `gossamer.train_folds`, such as `repeats` and `calibration`.
+            **arguments: Arguments of `gossamer.train_folds`, such as `repeats` and `calibration`.
         """
         return train_folds(self.params, self.data, nfold=nfold, **arguments)
 

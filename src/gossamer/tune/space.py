@@ -9,14 +9,14 @@ from gossamer.ensemble.presets import choose_preset
 
 
 def starting_points(data: Dataset) -> list[dict[str, Any]]:
-    """Return points of `default_space` that are tried first: the defaults, and the presets.
+    """Return points of `default_space` to try first: the defaults and the presets.
 
     Args:
-        data: The training data; constructed if it is not.
+        data: The training data; it is constructed if necessary.
 
     Returns:
-        Values of what `default_space` suggests: the defaults ("fast"), the settings of "good",
-        and one for each kind of member of "best".
+        Values for the parameters that `default_space` suggests: the defaults ("fast"), the settings
+        of "good", and one for each kind of member of "best".
 
     Example:
         >>> import numpy as np
@@ -60,14 +60,14 @@ def _limits(data: Dataset) -> tuple[int, int]:
 
 
 def default_space(trial: Any, data: Dataset) -> dict[str, Any]:
-    """Suggest parameters that matter most, within ranges that fit the size of the data.
+    """Suggest the parameters that matter most, within ranges for the size of the data.
 
     Args:
         trial: A trial of Optuna.
-        data: The training data; constructed if it is not.
+        data: The training data; it is constructed if necessary.
 
     Returns:
-        Parameters of one training.
+        Parameters for one training.
     """
     most_leaves, most_rows = _limits(data)
     params = {

@@ -540,7 +540,7 @@ class TestCompiler:
 
     @pytest.mark.parametrize("given", ["no-such-compiler", "/no/such", ["no-such", "-m64"], "", []])
     def test_one_that_is_not_there(self, given: Any) -> None:
-        with pytest.raises(ParameterError, match="compiler is not there"):
+        with pytest.raises(ParameterError, match="the compiler was not found"):
             booster("regression").compile(compiler=given)
 
     def test_of_the_environment(self, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -132,10 +132,10 @@ def test_truth_and_loops() -> None:
     [
         (6, IndexError, "no such round: got 6, expected -6 to 5"),
         (-7, IndexError, "no such round"),
-        ("a", TypeError, "taken by number: got 'a'"),
-        (1.0, TypeError, "taken by number"),
-        (True, TypeError, "taken by number"),
-        ((1, 2), TypeError, "taken by number"),
+        ("a", TypeError, "selected by number: got 'a'"),
+        (1.0, TypeError, "selected by number"),
+        (True, TypeError, "selected by number"),
+        ((1, 2), TypeError, "selected by number"),
         (slice(None, None, 2), ValueError, "got 'a step of 2', expected a step of 1"),
         (slice(None, None, -1), ValueError, "a step of -1"),
         (slice("a"), TypeError, "indices must be integers"),
@@ -171,7 +171,7 @@ class TestWhatDoesNotFit:
             train(SMALL, Dataset(np.array([[a], [b]] * 150, object), LABEL), 1)
             for a, b in (("x", "y"), ("x", "z"))
         )
-        with pytest.raises(DataError, match="other levels"):
+        with pytest.raises(DataError, match="different levels"):
             _ = one + other
 
     def test_objectives(self) -> None:

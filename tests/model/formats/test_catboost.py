@@ -135,7 +135,7 @@ def test_files_are_recognised(tmp_path: Path) -> None:
     path.write_text(json.dumps(SYMMETRIC, indent=2))
     np.testing.assert_array_equal(gs.Booster(model_file=path).predict(ROWS, raw_score=True), RAW)
     path.write_bytes(b"CBM1\x00\x00")
-    with pytest.raises(ModelFileError, match=r"binary file of CatBoost.*format='json'"):
+    with pytest.raises(ModelFileError, match=r"binary CatBoost file.*format='json'"):
         gs.Booster(model_file=path)
 
 

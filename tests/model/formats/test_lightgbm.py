@@ -182,7 +182,7 @@ def test_estimators() -> None:
     estimator.fit(X, CLASSES)
     model = gs.Booster.from_model(estimator)
     assert_close(model.predict(X), estimator.predict_proba(X))
-    with pytest.raises(ParameterError, match=r"not a model of LightGBM: got 'Dataset'"):
+    with pytest.raises(ParameterError, match=r"not a LightGBM model: got 'Dataset'"):
         gs.Booster.from_model(lightgbm.Dataset(X))
     with pytest.raises(ParameterError, match=r"got 'CVBooster', .* take one of its boosters"):
         gs.Booster.from_model(lightgbm.CVBooster())

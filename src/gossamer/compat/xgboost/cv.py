@@ -273,7 +273,7 @@ class _Prepare:
             is_right = False
         if not is_right:
             raise DataError.because(
-                "fpreproc returned something else",
+                "fpreproc returned an unexpected value",
                 got=returned,
                 expected="(training DMatrix, test DMatrix, parameters)",
             )

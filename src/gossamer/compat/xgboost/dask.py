@@ -311,7 +311,7 @@ def predict(
 def _refuse_margin(margin: Any) -> None:
     if margin is not None:
         raise NotSupportedError.because(
-            "predictions on a cluster take no base_margin",
+            "predictions on a cluster do not support base_margin",
             hint="Ask for output_margin=True, and add the base_margin.",
         )
 

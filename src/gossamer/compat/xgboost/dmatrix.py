@@ -353,7 +353,9 @@ class DMatrix:
             DataError: In functions that `cv` calls, which are shown labels and the like only.
         """
         if self._table is None:
-            raise DataError.because("the table is not shown here, only labels, weights, ...")
+            raise DataError.because(
+                "this field cannot be read; only labels, weights and the like can"
+            )
         return self._table
 
     @property
@@ -373,9 +375,7 @@ class DMatrix:
         """
         rows = check_rows(rindex, self._n_rows)
         if self.query_sizes is not None and not allow_groups:
-            raise DataError.because(
-                "slice() would cut queries apart", hint="Pass allow_groups=True."
-            )
+            raise DataError.because("slice() would divide queries", hint="Pass allow_groups=True.")
         found = type(self).__new__(type(self))
         found._start(take_rows(self.user_table(), rows), len(rows), self._n_columns)
         found._names, found._types, found.max_bin = self._names, self._types, self.max_bin

@@ -167,7 +167,7 @@ def read_bytes(path: str | os.PathLike[str]) -> bytes:
         return as_path(path).read_bytes()
     except FileNotFoundError:
         raise MissingFileError.because(
-            "No such file or directory", got=os.fspath(path), hint="Look at the path."
+            "No such file or directory", got=os.fspath(path), hint="Check the path."
         ) from None
 
 

@@ -108,7 +108,7 @@ def call_metric(
         return [(str(name), float(value)) for name, value in pairs]
     except (TypeError, ValueError):
         raise DataError.because(
-            "the metric function returned something else", got=found, expected="(name, value)"
+            "the metric function returned an unexpected value", got=found, expected="(name, value)"
         ) from None
 
 

@@ -33,7 +33,7 @@ def read_table(data: Any, missing: Any) -> Any:
     """
     if data is None or isinstance(data, bytes):
         raise NotSupportedError.because(
-            "a DMatrix is made of a table",
+            "a DMatrix needs a table",
             got=type(data).__name__,
             expected="an array, a sparse matrix, a data frame, or a list of rows",
         )
@@ -230,7 +230,7 @@ def check_array(data: Any) -> None:
     except (TypeError, ValueError):
         pass
     raise DataError.because(
-        "the array holds something else than numbers",
+        "the array contains values that are not numbers",
         got=str(data.dtype),
         expected="numbers or booleans",
         hint="Pass a data frame and enable_categorical=True for text.",

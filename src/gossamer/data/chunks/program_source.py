@@ -19,12 +19,12 @@ from gossamer.errors import DataError
 
 
 class Sequence(ABC):
-    """A table of numbers whose rows are read as they are needed; as in LightGBM.
+    """A table of numbers whose rows are read when they are needed, as in LightGBM.
 
-    A subclass says how to get rows, from wherever they are: a database, a file of another format.
+    A subclass defines how rows are read, for example from a database or a file of another format.
 
     Attributes:
-        batch_size: Rows that are asked for at a time.
+        batch_size: Number of rows that are read at a time.
 
     Example:
         >>> class Squares(Sequence):

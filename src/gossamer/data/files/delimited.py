@@ -157,7 +157,7 @@ class DelimitedFiles(Source):
             word = {"cp1252": "Windows-1252", "latin-1": "Latin-1"}.get(encoding, encoding.upper())
             where = "" if len(self._paths) == 1 else f"{path.name}: "
             self._note(
-                "", f"{where}the text is not UTF-8, read as {word} (--encoding sets another)"
+                "", f"{where}The text is not UTF-8. It is read as {word} (--encoding sets another)"
             )
 
     def _note(self, column: str, text: str) -> None:

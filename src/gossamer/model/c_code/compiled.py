@@ -34,14 +34,14 @@ Array = npt.NDArray[Any]
 
 
 class CompiledModel:
-    """A model compiled by the C compiler; made by `Booster.compile`.
+    """A model compiled with a C compiler. Created by `Booster.compile`.
 
-    It predicts the same bits as the `Booster`, takes the same tables, and keeps the model as it was
-    when it was compiled. Many threads may use it at once.
+    It predicts the same bits as the `Booster`, accepts the same tables, and keeps the model as it
+    was when it was compiled. Many threads can use it at once.
 
     Attributes:
-        path: The library. Where no path was given it is a temporary file, which is there until the
-            object is closed or forgotten.
+        path: The library. If no path was given, it is a temporary file, which is deleted when the
+            object is closed or garbage-collected.
     """
 
     path: Path
@@ -87,7 +87,7 @@ class CompiledModel:
         Args:
             data: Rows x columns, as for `Booster.predict`.
             raw_score: Whether to return raw scores.
-            num_threads: Threads; 0 or less: every CPU.
+            num_threads: Number of threads; 0 or less means all CPUs.
 
         Returns:
             As `Booster.predict`: (rows,), or (rows, outputs) with several outputs.
@@ -142,9 +142,9 @@ class CompiledModel:
         function(rows.ctypes.data, len(rows), stride, out.ctypes.data)
 
     def close(self) -> None:
-        """Remove the library if it is a temporary file; nothing can be predicted any more.
+        """Delete the library if it is a temporary file. The object can no longer predict.
 
-        Its code stays in memory until the process ends, for another thread may just be using it.
+        The code stays in memory until the process ends, because another thread may be using it.
         """
         self._is_closed = True
         forget = getattr(self, "_forget", None)

@@ -45,7 +45,7 @@ def find_compiler(compiler: str | os.PathLike[str] | Sequence[str] | None = None
             command = [str(word) for word in compiler]
         if not command or shutil.which(command[0]) is None:
             raise ParameterError.because(
-                "compiler is not there", got=compiler, expected="a program", hint=_HINT
+                "the compiler was not found", got=compiler, expected="a program", hint=_HINT
             )
         return command
     given = os.environ.get("CC", "")

@@ -29,7 +29,7 @@ def take_rounds(model: Model, wanted: object) -> Model:
         if step != 1:
             raise ValueError(
                 message(
-                    "a slice of a model takes rounds that follow each other",
+                    "a slice of a model must be consecutive rounds",
                     got=f"a step of {step}",
                     expected="a step of 1",
                     hint="Add parts up: booster[0] + booster[2].",
@@ -43,7 +43,7 @@ def take_rounds(model: Model, wanted: object) -> Model:
     except TypeError:
         raise TypeError(
             message(
-                "rounds of a model are taken by number",
+                "rounds of a model are selected by number",
                 got=wanted,
                 expected="a whole number, or a slice such as booster[:50]",
             )
@@ -83,8 +83,8 @@ def join_models(left: Model, right: Model) -> Model:
         raise _other_columns(left, right)
     if (left.levels or NO_LEVELS) != (right.levels or NO_LEVELS):
         raise DataError.because(
-            "the models were trained on other levels of text or categories",
-            hint="Codes of one would mean something else to the other.",
+            "the models were trained on different levels of text or categories",
+            hint="The codes of one model have another meaning in the other.",
         )
     base = BaseModel(left)
     base.check_objective(right.objective, "the second model")
@@ -93,8 +93,8 @@ def join_models(left: Model, right: Model) -> Model:
         base.check_values_per_leaf(right.forest.n_values, "the second model")
     if not _same_derived(left, right):
         raise NotSupportedError.because(
-            "models with target statistics can be added only where these are the same",
-            hint="Parts of one model have the same; else train with cat_target_statistics=off.",
+            "models with target statistics can be added only if the statistics are the same",
+            hint="Add parts of one model, or train with cat_target_statistics=off.",
         )
     named = left if left.has_own_names else right
     return replace(

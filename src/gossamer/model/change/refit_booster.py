@@ -33,12 +33,12 @@ def refit(
     validate_features: bool | None = None,
     **kwargs: Any,
 ) -> AnyBooster:
-    """Learn the leaf values again on other data; the splits stay.
+    """Compute the leaf values again on other data. The splits do not change.
 
-    Round after round, a leaf's value becomes `decay_rate` times the old one plus `1 -
-    decay_rate` times what its rows of the new data ask for, shrunk by `learning_rate`. What
-    the model starts from changes in the same way. Leaves that no row falls into keep their
-    value. See docs/control.md.
+    Round by round, the new value of a leaf is `decay_rate` times the old value plus `1 -
+    decay_rate` times the value computed from its new rows, shrunk by `learning_rate`. The start
+    value of the model changes in the same way. Leaves without new rows keep their value. See
+    docs/control.md.
 
     Args:
         data: Rows x columns, as for `predict`.
@@ -46,18 +46,18 @@ def refit(
         decay_rate: Share of the old value that is kept, from 0 to 1.
         reference: As for `Dataset`.
         weight: Weights, as for `Dataset`.
-        group: Rows of each query, as for `Dataset`.
+        group: Number of rows of each query, as for `Dataset`.
         init_score: Scores to start from, as for `Dataset`.
         feature_name: As for `Dataset`.
         categorical_feature: As for `Dataset`.
         dataset_params: Parameters of the `Dataset`.
-        free_raw_data: Has no effect: the data is not kept.
+        free_raw_data: Has no effect; the data is not kept.
         validate_features: As for `predict`.
-        **kwargs: Parameters that replace those the model was trained with, such as
-            `lambda_l2`; `objective` for a model with an objective of one's own.
+        **kwargs: Parameters to change from the model's training, such as `lambda_l2`;
+            `objective` for a model with a custom objective.
 
     Returns:
-        A new model; this one is not changed.
+        A new model; this one does not change.
 
     Raises:
         ParameterError: If `decay_rate` is not between 0 and 1.

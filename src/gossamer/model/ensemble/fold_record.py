@@ -211,7 +211,7 @@ def _by_member(found: Any, n_members: int) -> dict[str, list[float]]:
     if not isinstance(found, Mapping) or not all(
         isinstance(values, list) and len(values) == n_members for values in found.values()
     ):
-        raise ValueError("there is not one metric for each member of the folds")
+        raise ValueError("the folds do not have one metric for each member")
     return {str(name): [_read_number(v) for v in values] for name, values in found.items()}
 
 

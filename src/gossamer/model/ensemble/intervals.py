@@ -46,30 +46,33 @@ def predict_interval(
     train_weight: Any = None,
     **kwargs: Any,
 ) -> Floats:
-    """Predict an interval for each row that has the label in it as often as you want.
+    """Predict an interval for each row that contains the label with the given probability.
 
-    The method is CV+ (Barber et al., 2021): members of an ensemble over folds say how wrong they
-    were about rows that they had not seen. With several quantiles their outer ones are widened or
-    narrowed (conformalised quantiles); with `gaussian` intervals are proportional to the standard
-    deviation. It assumes that new rows come from where the training rows came from.
+    The method is CV+ (Barber et al., 2021), which uses the errors of the members of an ensemble
+    over folds on rows that they were not trained on. With several quantiles, the outer ones are
+    widened or narrowed (conformalised quantiles). With `gaussian`, intervals are proportional to
+    the standard deviation. It assumes that new rows come from the same distribution as the training
+    rows.
 
     Args:
         booster: The model, trained by `train_folds`.
         data: Rows x columns, as for `predict`.
         coverage: The share of labels that lie in their intervals, between 0 and 1.
-        tight: Whether to narrow intervals by what the average of the members is better than one
-            of them, which CV+ leaves out. The coverage is then close to the one that is asked for
-            instead of somewhat above it, and nothing is promised about small data sets.
-        groups: One value for each row of `data`, with `train_groups`: the coverage then holds in
-            every group (Mondrian), and rows are compared with training rows of their group alone.
+        tight: Whether to narrow intervals by how much the average of the members is better than a
+            single member, which CV+ does not use. The coverage is then close to the given one
+            instead of slightly above it, and there is no guarantee for small data sets.
+        groups: One value for each row of `data`, together with `train_groups`. The coverage then
+            holds in every group (Mondrian), because rows are compared only with training rows of
+            their group.
         train_groups: The group of each training row.
-        weight: One number for each row of `data`: how much more likely it is to occur than among
-            the training rows, with `train_weight`.
-        train_weight: The same number for each training row; None: all are 1.
-        **kwargs: Parameters of predictions: `num_threads`, ...
+        weight: One number for each row of `data`, together with `train_weight`: how much more
+            likely the row is than among the training rows.
+        train_weight: The same number for each training row; None means that all are 1.
+        **kwargs: Parameters of predictions, such as `num_threads`.
 
     Returns:
-        (rows, 2): lower and upper ends; infinite where there are too few rows for the coverage.
+        (rows, 2): lower and upper ends. They are infinite if there are too few rows for the
+        coverage.
 
     Raises:
         NotSupportedError: If the model has no out-of-fold predictions, or its labels are not single
@@ -155,26 +158,26 @@ def predict_set(
     train_weight: Any = None,
     **kwargs: Any,
 ) -> npt.NDArray[np.bool_]:
-    """Predict a set of classes for each row that has the row's class in it as often as you want.
+    """Predict a set of classes for each row that contains its class with the given probability.
 
-    A class is in the set unless the probability that members give it is lower than they gave to
-    the true class of nearly all rows that they had not seen (CV+). The most probable class always
-    is in the set.
+    A class is in the set unless the members give it a lower probability than they gave to the true
+    class of nearly all rows that they were not trained on (CV+). The most probable class is always
+    in the set.
 
     Args:
         booster: The model, trained by `train_folds`.
         data: Rows x columns, as for `predict`.
         coverage: The share of rows whose class is in their set, between 0 and 1.
         by_class: Whether the coverage must hold for the rows of every class.
-        groups: One value for each row of `data`, with `train_groups`: the coverage then holds in
-            every group (Mondrian).
+        groups: One value for each row of `data`, together with `train_groups`. The coverage then
+            holds in every group (Mondrian).
         train_groups: The group of each training row.
         weight: One number for each row of `data`, see `predict_interval`.
-        train_weight: The same number for each training row; None: all are 1.
-        **kwargs: Parameters of predictions: `num_threads`, ...
+        train_weight: The same number for each training row; None means that all are 1.
+        **kwargs: Parameters of predictions, such as `num_threads`.
 
     Returns:
-        (rows, classes) of booleans; with two classes, of class 0 and class 1.
+        A boolean array (rows, classes); with two classes, the columns are class 0 and class 1.
 
     Raises:
         NotSupportedError: If the model has no out-of-fold predictions, or does not predict classes.

@@ -31,18 +31,18 @@ def save_model(
     """Write the model to a file (docs/model_format.md).
 
     Args:
-        filename: Path; a file that is there is replaced in one step. The ending decides the
-            format: .json, .txt (LightGBM), .ubj (XGBoost), .onnx, .tl (Treelite) and .c; all
-            others, such as .gsm, are Gossamer's own.
-        num_iteration: Number of rounds; None: up to the best one, else all; 0 or less: all.
+        filename: Path. An existing file is replaced in one step. The extension determines the
+            format: .json, .txt (LightGBM), .ubj (XGBoost), .onnx, .tl (Treelite) or .c. All others,
+            such as .gsm, mean Gossamer's own format.
+        num_iteration: Number of rounds; None means up to the best one, or all if there is none; 0
+            or less means all.
         start_iteration: First round to save.
-        importance_type: The importance in a file of LightGBM: "split" or "gain". Other
-            formats hold none. None: as `saved_feature_importance_type` says.
-        format: "gossamer", or another format by name, whatever the ending
-            (docs/interchange.md).
+        importance_type: The importance in a LightGBM file, "split" or "gain"; other formats do not
+            contain it. None uses the parameter `saved_feature_importance_type`.
+        format: "gossamer", or another format by name, whatever the extension (docs/interchange.md).
 
     Raises:
-        NotSupportedError: If another library's format cannot hold this model.
+        NotSupportedError: If another library's format cannot represent this model.
 
     Example:
         >>> import tempfile
@@ -100,14 +100,15 @@ def to_c(
     """Return the model as C source that predicts the same bits (docs/deploying.md).
 
     Args:
-        path: A file to write it to; None: none.
-        num_iteration: Number of rounds; None: up to the best one, else all; 0 or less: all.
+        path: A file to write the source to; None writes no file.
+        num_iteration: Number of rounds; None means up to the best one, or all if there is none; 0
+            or less means all.
         start_iteration: First round to use.
-        name: What the names of its functions begin with.
-        header: Whether to return (and write) a header that declares these functions instead.
+        name: Prefix of the function names.
+        header: Whether to return (and write) a header that declares the functions instead.
 
     Raises:
-        ParameterError: If the name is none of C's, or there is no such first round.
+        ParameterError: If the name is not a valid C name, or there is no such first round.
         NotSupportedError: If the model is too large.
     """
     from gossamer.model.c_code import c_header, c_source
@@ -131,15 +132,16 @@ def compile(
     """Compile the model to a shared library, and load it (docs/deploying.md).
 
     Args:
-        path: Where the library is kept; None: in a temporary file.
-        compiler: A C compiler with the options of gcc; None: $CC, cc, gcc or clang.
-        flags: Its options; None: ["-O3"].
-        num_iteration: Number of rounds; None: up to the best one, else all; 0 or less: all.
+        path: Where to store the library; None uses a temporary file.
+        compiler: A C compiler with gcc's options; None means $CC, cc, gcc or clang.
+        flags: Options of the compiler; None means ["-O3"].
+        num_iteration: Number of rounds; None means up to the best one, or all if there is none; 0
+            or less means all.
         start_iteration: First round to use.
-        name: What the names of its functions begin with.
+        name: Prefix of the function names.
 
     Raises:
-        ParameterError: If the name, the compiler or the first round are none.
+        ParameterError: If the name, the compiler or the first round is not valid.
         NotSupportedError: If there is no compiler, or it fails.
     """
     from gossamer.model.c_code import compile_model
@@ -172,19 +174,20 @@ def to_onnx(
     raw_score: bool = False,
     dtype: str = "float64",
 ) -> Any:
-    """Return the model as ONNX's `ModelProto`, which `onnx.save` writes.
+    """Return the model as an ONNX `ModelProto`, which `onnx.save` can write.
 
-    `save_model(path, format="onnx")` writes a file at once. It needs the onnx package:
-    `pip install "gossamer[onnx]"`.
+    `save_model(path, format="onnx")` writes a file directly. This needs the onnx package: `pip
+    install "gossamer[onnx]"`.
 
     Args:
-        num_iteration: Number of rounds; None: up to the best one, else all; 0 or less: all.
+        num_iteration: Number of rounds; None means up to the best one, or all if there is none; 0
+            or less means all.
         start_iteration: First round.
-        raw_score: Whether the output is the raw score, not the prediction.
-        dtype: "float64", or "float32": the type of the input, of sums and of the output.
+        raw_score: Whether the output is the raw score instead of the prediction.
+        dtype: "float64" or "float32": the type of the input, of sums and of the output.
 
     Raises:
-        NotSupportedError: If the model has something that ONNX has not.
+        NotSupportedError: If ONNX cannot represent the model.
     """
     from gossamer.model.formats.onnx import to_onnx as model_to_onnx
 
@@ -199,18 +202,19 @@ def to_treelite(
     start_iteration: int = 0,
     raw_score: bool = False,
 ) -> Any:
-    """Return the model as a `treelite.Model`, which Treelite's compilers and others take.
+    """Return the model as a `treelite.Model`.
 
-    `save_model(path, format="treelite")` writes its file. It needs the treelite package:
-    `pip install "gossamer[treelite]"`.
+    `save_model(path, format="treelite")` writes its file. This needs the treelite package: `pip
+    install "gossamer[treelite]"`.
 
     Args:
-        num_iteration: Number of rounds; None: up to the best one, else all; 0 or less: all.
+        num_iteration: Number of rounds; None means up to the best one, or all if there is none; 0
+            or less means all.
         start_iteration: First round.
-        raw_score: Whether it predicts raw scores.
+        raw_score: Whether the model predicts raw scores.
 
     Raises:
-        NotSupportedError: If the model has something that Treelite has not.
+        NotSupportedError: If Treelite cannot represent the model.
     """
     from gossamer.model.formats.treelite import to_treelite as model_to_treelite
 
@@ -227,10 +231,11 @@ def dump_model(
     """Return the model as nested dicts, with LightGBM's keys (docs/saving.md).
 
     Args:
-        num_iteration: Number of rounds; None: up to the best one, else all; 0 or less: all.
+        num_iteration: Number of rounds; None means up to the best one, or all if there is none; 0
+            or less means all.
         start_iteration: First round.
-        importance_type: Of `feature_importances`, as for `feature_importance`.
-        object_hook: Called with every dict, inner ones first; what it returns takes its place.
+        importance_type: Type of `feature_importances`, as for `feature_importance`.
+        object_hook: Called with every dict, inner ones first. Its result replaces the dict.
 
     Example:
         >>> from gossamer import Dataset, train
@@ -246,7 +251,7 @@ def dump_model(
 
 
 def trees_to_dataframe(booster: TrainedModel) -> Any:
-    """Return a pandas data frame with a line for every node and leaf, as LightGBM's.
+    """Return a pandas data frame with a row for every node and leaf, as in LightGBM.
 
     Raises:
         ImportError: If pandas is not installed.

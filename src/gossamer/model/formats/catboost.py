@@ -63,7 +63,7 @@ def read(content: bytes, source: str) -> Model:
     """
     if content.startswith(_BINARY):
         raise ModelFileError.because(
-            f"{source} is a binary file of CatBoost",
+            f"{source} is a binary CatBoost file",
             expected="its JSON format",
             hint="Load it with catboost and save it again with format='json'.",
         )
@@ -89,7 +89,7 @@ def model_of(found: Any) -> Model:
     """
     is_fitted = getattr(found, "is_fitted", None)
     if not callable(is_fitted) or not is_fitted():
-        raise DataError.because("this is not a trained model of CatBoost", got=type(found).__name__)
+        raise DataError.because("this is not a trained CatBoost model", got=type(found).__name__)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "model.json"
         found.save_model(str(path), format="json")

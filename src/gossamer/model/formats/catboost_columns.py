@@ -145,7 +145,7 @@ def _levels(texts: list[str]) -> Sequence[str | int]:
 def no_features(kind: str) -> NotSupportedError:
     """Return the error for features that trees here do not have."""
     return NotSupportedError.because(
-        "the model has features that cannot be taken over",
+        "the model has features that cannot be converted",
         got=kind,
         expected="numbers, and categories that are encoded one-hot",
     )

@@ -218,9 +218,9 @@ def model_of(found: Any) -> Model:
         found = found.booster_
     elif "Booster" not in kinds:
         raise ParameterError.because(
-            "this is not a model of LightGBM",
+            "this is not a LightGBM model",
             got=type(found).__name__,
             expected="a lightgbm.Booster, or a fitted LGBM estimator",
-            hint="Of a CVBooster take one of its boosters." if "CVBooster" in kinds else "",
+            hint="For a CVBooster, pass one of its boosters." if "CVBooster" in kinds else "",
         )
     return read(found.model_to_string().encode("utf-8"), "the Booster")

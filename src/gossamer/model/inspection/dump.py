@@ -78,7 +78,7 @@ def dump_model(model: Model, importance_type: str, object_hook: Hook | None) -> 
     )
     if not isinstance(dumped, MutableMapping):
         raise ParameterError.because(
-            "object_hook returned something else for the model", got=dumped, expected="a dict"
+            "object_hook returned an unexpected value for the model", got=dumped, expected="a dict"
         )
     levels = model.levels
     dumped["pandas_categorical"] = (

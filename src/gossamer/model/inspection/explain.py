@@ -43,16 +43,16 @@ def shap_values(
 
     Args:
         data: The rows to explain, as for `predict`.
-        background: Rows whose values take the place of unknown ones (interventional values).
-            None: unknown columns follow the shares of the training rows in each node, as
-            `predict(pred_contrib=True)` does.
+        background: Rows whose values replace unknown ones (interventional values). None means that
+            unknown columns follow the shares of the training rows in each node, as in
+            `predict(pred_contrib=True)`.
         start_iteration: First round to use.
         num_iteration: Number of rounds, as for `predict`.
-        **kwargs: Parameters: `num_threads`, ...
+        **kwargs: Parameters, such as `num_threads`.
 
     Returns:
-        (rows, columns + 1), or (rows, outputs, columns + 1) with several outputs. The last
-        one is the expected value over all rows; together they are the raw score.
+        (rows, columns + 1), or (rows, outputs, columns + 1) with several outputs. The last column
+        is the expected value over all rows. The sum over the columns is the raw score.
 
     Example:
         >>> import gossamer as gs
@@ -82,12 +82,12 @@ def shap_interactions(
         data: The rows to explain, as for `predict`.
         start_iteration: First round to use.
         num_iteration: Number of rounds, as for `predict`.
-        **kwargs: Parameters: `num_threads`, ...
+        **kwargs: Parameters, such as `num_threads`.
 
     Returns:
-        (rows, columns + 1, columns + 1), or (rows, outputs, columns + 1, columns + 1). Half of
-        the interaction of two columns stands at either place; a line sums up to the column's
-        Shapley value.
+        (rows, columns + 1, columns + 1), or (rows, outputs, columns + 1, columns + 1). The
+        interaction of two columns is divided equally between the two entries for this pair. The sum
+        of a row of the matrix is the Shapley value of the column.
     """
     options = predict_options(booster, start_iteration, num_iteration, kwargs)
     values = interactions_of(booster.model, data, options)
@@ -95,14 +95,14 @@ def shap_interactions(
 
 
 def to_shap(booster: TrainedModel, num_iteration: int | None = None) -> dict[str, Any]:
-    """Return the trees as `shap.TreeExplainer` takes them.
+    """Return the trees in the form that `shap.TreeExplainer` accepts.
 
     Args:
         num_iteration: Number of rounds, as for `predict`.
 
     Raises:
-        NotSupportedError: If the package cannot describe them: categorical splits, target
-            statistics, linear leaves, zeros that count as missing. `to_explanation` can.
+        NotSupportedError: If the package cannot represent the trees: categorical splits, target
+            statistics, linear leaves, zeros that count as missing. Use `to_explanation` then.
 
     Example:
         >>> import gossamer as gs
@@ -128,14 +128,14 @@ def to_explanation(
 ) -> Any:
     """Return the Shapley values of `shap_values` as a `shap.Explanation`, for its plots.
 
-    It needs the shap package; models of all kinds can be explained.
+    This needs the shap package, and works for all models.
 
     Args:
         data: The rows to explain, as for `predict`.
         background: As for `shap_values`.
         start_iteration: First round to use.
         num_iteration: Number of rounds, as for `predict`.
-        **kwargs: Parameters: `num_threads`, ...
+        **kwargs: Parameters, such as `num_threads`.
 
     Raises:
         ImportError: If the package is not installed.
@@ -164,24 +164,25 @@ def permutation_importance(
     num_iteration: int | None = None,
     **kwargs: Any,
 ) -> PermutationImportance:
-    """Shuffle one column after another, and see how much worse a metric becomes.
+    """Shuffle one column after another, and measure how much worse a metric becomes.
 
-    Best on data that the model was not trained on. The same seed gives the same numbers.
+    Use data that the model was not trained on. The same seed gives the same numbers.
 
     Args:
         data: Rows x columns, as for `predict`.
         label: Labels, as for `Dataset`.
-        metric: Name of a metric; None: the training's, or the objective's own.
+        metric: Name of a metric; None uses the metric of the training, or the default of the
+            objective.
         n_repeats: How often each column is shuffled.
-        seed: Seed of the orders.
+        seed: Seed for the shuffling.
         weight: Weights, as for `Dataset`.
-        group: Rows of each query, as for `Dataset`.
+        group: Number of rows of each query, as for `Dataset`.
         start_iteration: First round to use.
         num_iteration: Number of rounds, as for `predict`.
-        **kwargs: Parameters: `num_threads`, ...
+        **kwargs: Parameters, such as `num_threads`.
 
     Returns:
-        `mean`, `std` by column, and all `values`: above 0 where the column helps.
+        `mean` and `std` by column, and all `values`. They are above 0 if the column helps.
 
     Example:
         >>> import gossamer as gs
@@ -221,26 +222,27 @@ def partial_dependence(
     num_iteration: int | None = None,
     **kwargs: Any,
 ) -> PartialDependence:
-    """Return what is predicted as a column takes one value after another.
+    """Return the predictions as one column takes different values.
 
     Args:
         data: Rows x columns, as for `predict`; all other columns keep their values.
-        feature: The column, by number or name, or two of them.
-        grid: The values that it takes, for two columns a list of values for each. None:
-            quantiles of the data between `percentiles`, or all values of the data where there
-            are no more than `grid_resolution` of them, or the column is categorical.
-        kind: "average" is the mean over the rows (partial dependence); "individual" gives one
+        feature: The column, by number or name, or two columns.
+        grid: The values of the column, or a list of values for each of two columns. None uses
+            quantiles of the data between `percentiles`, or all values of the data if the column is
+            categorical or has at most `grid_resolution` values.
+        kind: "average" is the mean over the rows (partial dependence). "individual" returns one
             curve for each row (individual conditional expectation, ICE).
         percentiles: Lowest and highest quantile of the grid.
-        grid_resolution: Most values of a grid of quantiles.
-        raw_score: Whether to look at raw scores rather than predictions.
+        grid_resolution: Maximum number of values in a grid of quantiles.
+        raw_score: Whether to use raw scores rather than predictions.
         start_iteration: First round to use.
         num_iteration: Number of rounds, as for `predict`.
-        **kwargs: Parameters: `num_threads`, ...
+        **kwargs: Parameters, such as `num_threads`.
 
     Returns:
-        `grid`, the values of each column, and `values`: (grid,), with two columns (grid, other
-        grid); of each row with the rows first; with several outputs these last.
+        `grid`, the values of each column, and `values`, with the shape (grid,), or (grid, other
+        grid) for two columns. With "individual", the rows are the first dimension. With several
+        outputs, they are the last dimension.
 
     Example:
         >>> import gossamer as gs
@@ -268,28 +270,28 @@ def report(
     label: Any = None,
     **options: Unpack[ReportOptions],
 ) -> Any:
-    """Write one HTML page about the model that needs nothing else to be read.
+    """Write a self-contained HTML page about the model.
 
-    It has learning curves, metrics and plots that fit the task, importance, Shapley values,
-    partial dependence, trees to explore, columns and parameters (docs/report.md).
+    It contains learning curves, metrics and plots for the task, importance, Shapley values, partial
+    dependence, trees to explore, columns and parameters (docs/report.md).
 
     Args:
-        path: The file to write; an existing one is replaced in one step. None: no file is
-            written, and notebooks show the page that is returned.
-        data: Rows to explain and to predict, as for `predict`, or a `Dataset` that has kept its
-            raw data. Best are rows that the model was not trained on.
-        label: Their labels, as for `Dataset`; classes by number, or by name where the model
-            keeps their names.
-        **options: By name: `group` or `query` of ranking, `evals_result`, `title`,
+        path: The file to write. An existing file is replaced in one step. None writes no file and
+            returns the page, which notebooks show.
+        data: Rows to explain and to predict, as for `predict`, or a `Dataset` that has kept its raw
+            data. Use rows that the model was not trained on if you can.
+        label: Their labels, as for `Dataset`. Classes are given by number, or by name if the model
+            has class names.
+        **options: Options given by name: `group` or `query` for ranking, `evals_result`, `title`,
             `class_names`, `num_iteration`, `max_rows`, `n_features`, `trees`, `target` and
             `source`; see `ReportOptions` below.
 
     Returns:
-        The path of the file (a `pathlib.Path`); without a path the page, a `ReportPage`.
+        The path of the file (a `pathlib.Path`), or the page (a `ReportPage`) if no path is given.
 
     Raises:
         ParameterError: If the path cannot be a file, or an argument cannot be used.
-        DataError: If the data do not fit the model, or the labels the data.
+        DataError: If the data does not fit the model, or the labels do not fit the data.
 
     Example:
         >>> import tempfile

@@ -9,17 +9,18 @@ class ReportOptions(TypedDict, total=False):
     """Options of a report.
 
     Attributes:
-        group: For ranking: the rows of each query.
-        query: For ranking, instead of `group`: the id of its query for each row.
-        evals_result: What `record_evaluation` filled during training, or what `cv` returned.
+        group: For ranking: the number of rows of each query.
+        query: For ranking, instead of `group`: the id of the query of each row.
+        evals_result: The dict that `record_evaluation` filled during training, or the result of
+            `cv`.
         title: Heading of the page.
         class_names: Names of the classes, in the order of their numbers.
         num_iteration: Number of rounds, as for `predict`.
-        max_rows: Rows of the data that are looked at, chosen at random if there are more; 100,000
-            by default.
-        n_features: Columns whose partial dependence is drawn; 6 by default.
-        trees: Numbers of the trees that can be explored; None: the first ones that fit.
-        target: What is predicted, for the top of the page.
+        max_rows: Maximum number of rows to use, sampled at random if there are more; 100,000 by
+            default.
+        n_features: Number of columns whose partial dependence is drawn; 6 by default.
+        trees: Numbers of the trees that can be explored; None means the first ones that fit.
+        target: Name of the target, for the top of the page.
         source: Where the rows come from, for the top of the page.
     """
 

@@ -18,10 +18,10 @@ from gossamer.objectives import CustomWithLink, Objective
 
 
 class Predictor:
-    """Predicts one row at a time, in about a microsecond; made by `Booster.predictor`.
+    """Predicts one row at a time, in about a microsecond. Created by `Booster.predictor`.
 
-    It keeps the model as it was when the predictor was made, whatever becomes of the `Booster`,
-    and may be called from many threads at once.
+    A predictor keeps the model as it was when the predictor was created, even if the `Booster`
+    changes. It can be called from many threads at once.
 
     Example:
         >>> from gossamer import Dataset, train

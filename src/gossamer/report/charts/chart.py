@@ -18,6 +18,7 @@ from gossamer.report.charts.svg import (
     place,
     polyline,
 )
+from gossamer.report.dates import LAST_SECOND, date_ticks
 
 WIDTH: Final = 400.0
 HEIGHT: Final = 280.0
@@ -37,6 +38,7 @@ class Chart:
         y_label: The text next to the y axis.
         description: For those who do not see it.
         x_names: Words instead of numbers, at 0, 1, ...
+        x_is_date: Whether numbers on the x axis are dates, in seconds since 1970.
 
     Example:
         >>> chart = Chart("Loss", (0, 10), (0, 1), "round", "loss")
@@ -54,12 +56,13 @@ class Chart:
         y_label: str,
         description: str = "",
         x_names: list[str] | None = None,
+        x_is_date: bool = False,
     ) -> None:
         self.title = title
         self.description = description
         self.x = Scale(*x, _LEFT, WIDTH - _RIGHT)
         self.y = Scale(*y, HEIGHT - _BOTTOM, _TOP)
-        self._axes = self._draw_axes(x_label, y_label, x_names)
+        self._axes = self._draw_axes(x_label, y_label, x_names, x_is_date)
         self._inside: list[str] = []
         self._legend: list[tuple[str, object]] = []
 
@@ -157,7 +160,9 @@ class Chart:
         values = np.asarray(y, np.float64)
         return np.where(np.isnan(values), np.nan, self.y(np.nan_to_num(values, nan=self.y.low)))
 
-    def _draw_axes(self, x_label: str, y_label: str, x_names: list[str] | None) -> str:
+    def _draw_axes(
+        self, x_label: str, y_label: str, x_names: list[str] | None, x_is_date: bool
+    ) -> str:
         x, y = self.x, self.y
         parts = []
         y_ticks = nice_ticks(y.low, y.high, 5)
@@ -166,7 +171,10 @@ class Chart:
             parts.append(label(x.start - 6, at + 4, words, class_="tick end"))
         if x_names is None:
             x_ticks = nice_ticks(x.low, x.high, 6)
-            for at, words in zip(x(x_ticks).tolist(), tick_texts(x_ticks), strict=True):
+            texts = tick_texts(x_ticks)
+            if x_is_date and max(abs(x.low), abs(x.high)) < LAST_SECOND:
+                x_ticks, texts = date_ticks(x.low, x.high)
+            for at, words in zip(x(x_ticks).tolist(), texts, strict=True):
                 parts.append(label(at, y.start + 16, words, class_="tick middle"))
         else:
             parts.append(_names_below(x, y, x_names))

@@ -9,8 +9,18 @@ import numpy.typing as npt
 
 from gossamer.model.inspection.changed_columns import values_of
 from gossamer.report.charts import sparkline
+from gossamer.report.dates import date_text
 from gossamer.report.given import Floats, Given
-from gossamer.report.html import clean, name, note, number, percent, plain_number, table, text
+from gossamer.report.html import (
+    clean,
+    name,
+    note,
+    number,
+    percent,
+    plain_number,
+    table,
+    text,
+)
 
 _MOST: Final = 60
 _LEVELS: Final = 6
@@ -77,6 +87,9 @@ def _of_data(given: Given, column: int, values: Floats) -> tuple[str, ...]:
         kind = "0 and 1"
     span = f"{plain_number(there.min())} \u2026 {plain_number(there.max())}"
     mean = number(finite.mean()) if len(finite) else "\u2013"
+    if column in given.date_columns and len(finite):
+        kind, mean = "dates", date_text(float(finite.mean()))[:10]
+        span = f"{date_text(finite.min())} \u2026 {date_text(finite.max())}"
     return (title, kind, missing, n_distinct, span, mean, sparkline(_counts(finite)))
 
 

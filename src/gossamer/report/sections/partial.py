@@ -68,7 +68,7 @@ def _draw(given: Given, column: int) -> str:
     lines = each[:: max(-(-len(each) // _LINES), 1), :, 0] if n_outputs == 1 else each[:0, :, 0]
     # On the scale of the mean: single rows may lie far away, and are cut off at the edges.
     span = with_room(span_of(mean[:, :_OUTPUTS]), 0.5 if len(lines) else 0.04)
-    chart = _axes(found, name, grid_values, span, mean)
+    chart = _axes(found, name, grid_values, span, mean, column in given.date_columns)
     x = np.arange(len(grid_values)) if is_categorical else grid_values
     if len(lines) and not is_categorical:
         chart.lines(x, lines)
@@ -109,11 +109,17 @@ def _most_frequent(given: Given, column: int) -> tuple[Any, int]:
 
 
 def _axes(
-    found: PartialDependence, name: str, values: Any, y: tuple[float, float], mean: Any
+    found: PartialDependence,
+    name: str,
+    values: Any,
+    y: tuple[float, float],
+    mean: Any,
+    is_date: bool,
 ) -> Chart:
     told = f"from {number(mean[0, 0])} to {number(mean[-1, 0])}"
     if not found.is_categorical[0]:
-        return Chart(clean(name), span_of(values), y, clean(name, 40), "prediction", told)
+        span = span_of(values)
+        return Chart(clean(name), span, y, clean(name, 40), "prediction", told, x_is_date=is_date)
     names = [f"{v:g}" if isinstance(v, float) else clean(v, 20) for v in values.tolist()]
     ends = (-0.5, len(names) - 0.5)
     return Chart(clean(name), ends, y, clean(name, 40), "prediction", told, names)

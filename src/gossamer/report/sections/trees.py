@@ -10,6 +10,7 @@ import numpy as np
 from gossamer.data import Table
 from gossamer.model.inspection.changed_columns import values_of
 from gossamer.model.prediction.predict import predict
+from gossamer.report.dates import date_text
 from gossamer.report.given import Given
 from gossamer.report.html import clean, note, number, plain_number, to_json
 from gossamer.report.tree_data import EmbeddedTree, TreeEmbedder, example_rows
@@ -22,7 +23,7 @@ def trees(given: Given) -> str:
     forest = given.model.forest
     if forest.n_trees == 0:
         return note("The model has no trees, so predictions are the same for all rows.")
-    embedder = TreeEmbedder(given.model)
+    embedder = TreeEmbedder(given.model, given.date_columns)
     embedded = embedder.embed_all(given.trees)
     if not embedded:
         return note("No tree was chosen.")
@@ -116,5 +117,7 @@ def _examples(
 def _shown(given: Given, column: int, value: float) -> str:
     if np.isnan(value):
         return "missing"
+    if column in given.date_columns:
+        return date_text(value)
     own = given.levels_of(column)
     return clean(own[int(value)], 30) if own is not None else plain_number(value)

@@ -36,7 +36,7 @@ class _Forest(XGBModel):
         for name in ("early_stopping_rounds", "callbacks"):
             if getattr(self, name) is not None:
                 raise NotSupportedError.because(
-                    f"{name} is not for random forests", got=getattr(self, name)
+                    f"{name} cannot be used with random forests", got=getattr(self, name)
                 )
         return super()._training_params()
 

@@ -64,7 +64,7 @@ class XGBRanker(XGBModel):
         """
         if callable(self.objective):
             raise ParameterError.because(
-                "XGBRanker takes no function as objective", expected="rank:ndcg, ..."
+                "XGBRanker does not accept a function as objective", expected="rank:ndcg, ..."
             )
         X, qid = _take_queries(X, options.pop("group"), options.pop("qid"))
         groups, ids = options.pop("eval_group"), options.pop("eval_qid")
