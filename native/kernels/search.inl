@@ -216,7 +216,7 @@ inline Limits8 limits_of(const ValueLimits& limits, int side, const Prefix& p, i
 template <bool kHasL2>
 inline GainFraction<V8d> fraction_of(const V8d& gl, const V8d& hl, const V8d& gr, const V8d& hr, double lambda_l2) {
   if constexpr (kHasL2) return plain_gain(gl, hl, gr, hr, lambda_l2);
-  return {gl * gl * hr + gr * gr * hl, hl * hr};
+  return gain_fraction<V8d>(gl, hl, gr, hr);
 }
 
 // Raises `best` to the first highest gain that exceeds it among thresholds [begin, end); returns that threshold, or -1.

@@ -72,11 +72,15 @@ struct GainFraction {
   T denominator;
 };
 
+// `dl`, `dr`: hessians plus lambda_l2.
+template <class T>
+inline GainFraction<T> gain_fraction(const T& gl, const T& dl, const T& gr, const T& dr) {
+  return {gl * gl * dr + gr * gr * dl, dl * dr};
+}
+
 template <class T>
 inline GainFraction<T> plain_gain(const T& gl, const T& hl, const T& gr, const T& hr, double lambda_l2) {
-  const T dl = hl + lambda_l2;
-  const T dr = hr + lambda_l2;
-  return {gl * gl * dr + gr * gr * dl, dl * dr};
+  return gain_fraction<T>(gl, hl + lambda_l2, gr, hr + lambda_l2);
 }
 
 // Denominators must not vanish: half a step is less than any possible weight.
