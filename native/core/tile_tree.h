@@ -23,7 +23,7 @@ class TileTree {
   // `values`: n_values per leaf. The steps must outlive it.
   TileTree(std::span<const TreeStep> steps, const double* values, std::int64_t n_values);
 
-  // Whether every node reads a lane of one byte, and there are so few of them that this pays off.
+  // Whether every node reads a lane of one byte, and there are few enough of them for this to be faster.
   bool is_usable() const { return is_usable_; }
   // Adds the values of rows [begin, end) of a list (nullptr: of the table) to score[k * n_all + row]. False: nothing
   // was done, since the listed rows are not increasing, or too far apart.

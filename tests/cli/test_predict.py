@@ -125,7 +125,7 @@ def test_types_that_change_further_down(run: Any, model: Path) -> None:
         (["--raw", "--leaf"], 2, "cannot be combined"),
         (["--labels", "--contrib"], 2, "--labels cannot be combined with"),
         (["--keep", "idd"], 1, "--keep: there is no such column"),
-        (["--out", "p.xyz"], 1, "the name 'p.xyz' does not tell"),
+        (["--out", "p.xyz"], 1, "the name 'p.xyz' does not determine"),
         (["--out", "nowhere/p.csv"], 1, "there is no folder for 'nowhere/p.csv'"),
         (["--out", "."], 1, "--out: '.' is a folder"),
     ],

@@ -104,7 +104,7 @@ class Stream:
     def beat(self, kind: bytes) -> None:
         """Send a message without content, unless others wait: they are as good.
 
-        That the system takes it is no sign of life of the other side.
+        The other side may be dead even if the system accepts the message.
         """
         if self.is_flushed:
             self.put(kind, b"")

@@ -5,6 +5,8 @@ from __future__ import annotations
 import gzip
 import io
 import logging
+import threading
+import time
 import warnings
 from pathlib import Path
 from typing import Any
@@ -327,3 +329,27 @@ def test_numbers_are_read_exactly(
         assert found == [*(line or None for line in lines), rest]
     else:
         assert found == [*values, None]
+
+
+def test_a_reader_waits_for_the_threads_that_have_its_stream(tmp_path: Path) -> None:
+    # A thread of pyarrow that drops a Python object while Python ends aborts the process.
+    class Stub:
+        def __init__(self) -> None:
+            self.is_done = False
+
+        def open_csv(self, stream: Any) -> Any:
+            def keep(held: list[Any]) -> None:
+                time.sleep(0.2)
+                self.is_done = True
+                held.clear()
+
+            threading.Thread(target=keep, args=([stream],)).start()
+            return io.BytesIO()  # has close
+
+    (tmp_path / "x.csv").write_text("a\n1\n")
+    stub = Stub()
+    stream = delimited._Checked(tmp_path / "x.csv", "utf-8")
+    with delimited._Reader(stub, stream, delimited._Refused(tmp_path / "x.csv"), {}):
+        assert not stub.is_done
+    assert stub.is_done
+    assert stream.closed

@@ -348,7 +348,7 @@ def test_missing_and_infinite_values_that_training_did_not_see() -> None:
 
 def test_an_untrained_object() -> None:
     catboost = pytest.importorskip("catboost")
-    with pytest.raises(DataError, match="not a trained model"):
+    with pytest.raises(DataError, match="not a trained CatBoost model"):
         gs.Booster.from_model(catboost.CatBoostRegressor())
-    with pytest.raises(DataError, match="not a trained model"):
+    with pytest.raises(DataError, match="not a trained CatBoost model"):
         gs.Booster.from_model(catboost.Pool([[1.0]]))

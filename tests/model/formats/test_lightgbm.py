@@ -184,7 +184,7 @@ def test_estimators() -> None:
     assert_close(model.predict(X), estimator.predict_proba(X))
     with pytest.raises(ParameterError, match=r"not a LightGBM model: got 'Dataset'"):
         gs.Booster.from_model(lightgbm.Dataset(X))
-    with pytest.raises(ParameterError, match=r"got 'CVBooster', .* take one of its boosters"):
+    with pytest.raises(ParameterError, match=r"got 'CVBooster', .* pass one of its boosters"):
         gs.Booster.from_model(lightgbm.CVBooster())
 
 

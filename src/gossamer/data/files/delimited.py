@@ -5,6 +5,8 @@ from __future__ import annotations
 import codecs
 import io
 import re
+import time
+import weakref
 from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final
@@ -342,13 +344,18 @@ def _block_size(path: Path) -> int:
     return _BLOCK if len(head) <= _BLOCK else 2 * len(head)
 
 
+_MOST_SECONDS: Final = 2.0  # that a thread of pyarrow is waited for
+
+
 class _Reader:
     """pyarrow's reader, which speaks of lines by number."""
 
     def __init__(self, csv: Any, stream: _Checked, refused: _Refused, options: Any) -> None:
         self._stream, self._refused = stream, refused
+        lent = io.BufferedReader(stream)
+        self._lent = weakref.ref(lent)
         try:
-            self._reader = csv.open_csv(stream, **options)
+            self._reader = csv.open_csv(lent, **options)
         except Exception:
             stream.close()
             refused.check()
@@ -361,8 +368,14 @@ class _Reader:
     def __enter__(self) -> _Reader:
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, kind: object, *_: object) -> None:
         self._reader.close()
+        self._reader = None
+        # pyarrow reads in threads of its own. One that still has the stream when Python ends would
+        # abort the process, so it must be done. (An error's traceback may keep the stream.)
+        give_up = time.monotonic() + (_MOST_SECONDS if kind is None else 0)
+        while self._lent() is not None and time.monotonic() < give_up:
+            time.sleep(0.001)
         self._stream.close()
 
     def __iter__(self) -> Iterator[Any]:
