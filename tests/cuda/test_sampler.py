@@ -123,6 +123,20 @@ def test_a_bag_is_kept_for_several_rounds(device: Any) -> None:
     assert bags[0] == bags[1] != bags[2] == bags[3]
 
 
+def test_other_labels_lead_to_another_bag(device: Any) -> None:
+    by_class = {"pos_bagging_fraction": 1.0, "neg_bagging_fraction": 0.1, "bagging_freq": 5}
+    params = resolve({**by_class, "objective": "binary"})
+    drawer = DeviceSampler(device, 1000, 1)
+    for label in (np.zeros(1000, np.float32), np.ones(1000, np.float32)):
+        sampler = make_row_sampler(params, Targets(label), 1)
+        buffer = Buffer.holding(device, label)
+        drawer.use(buffer, None, buffer)
+        n_drawn = sampler.draw_on_device(0, drawer)
+        bag = sampler.draw(0, gradients_of("any", 1000, 1), 1)
+        assert bag is not None
+        assert n_drawn == len(bag.inside)
+
+
 @pytest.mark.parametrize("sampling", ["bagging", "goss", "mvs"])
 @pytest.mark.parametrize("objective", ["regression", "binary", "multiclass"])
 def test_models_on_drawn_rows_are_those_of_the_cpu(

@@ -62,11 +62,14 @@ class DeviceSampler:
             self._args[name] = buffer.address
         self.rows = self._buffers["rows"]
         self._bag: tuple[Any, int] | None = None  # what was drawn last, and how many rows it has
+        self._label: Buffer | None = None
 
     def use(self, gradient: Buffer, hessian: Buffer | None, label: Buffer | None) -> None:
         """Draw from these gradients, and by these labels."""
         self._args["gradient"] = gradient.address
         self._args["hessian"] = 0 if hessian is None else hessian.address
+        if label is not self._label:  # classes may have changed
+            self._bag = None
         self._label = label
 
     def sample_rows(self, fractions: tuple[float, float], by_class: bool, key: int) -> int:
