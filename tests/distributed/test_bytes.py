@@ -293,6 +293,8 @@ def test_training_continues_from_a_model() -> None:
     [
         {"linear_tree": True},
         {"tree_method": "exact"},
+        {"max_memory": "1GB"},
+        {"max_conflict_rate": 0.05},  # other bytes than one machine, and no word of it
     ],
 )
 def test_what_is_not_supported_is_refused_by_name(params: dict[str, Any]) -> None:

@@ -139,11 +139,13 @@ def check_supported(params: Mapping[str, Any] | None) -> None:
         asked = "tree_method"
     elif resolved.max_memory > 0:
         asked = "max_memory"
+    elif resolved.max_conflict_rate > 0:  # which values are left out depends on the rows of all workers
+        asked = "max_conflict_rate"
     if asked:
         raise NotSupportedError.because(
             f"{asked} is not supported on several workers",
             got=resolved[asked],
-            expected="linear_tree=false, tree_method=hist and no max_memory",
+            expected="linear_tree=false, tree_method=hist, max_conflict_rate=0 and no max_memory",
             hint="Train on one machine, or leave it out.",
         )
 
