@@ -4,6 +4,7 @@
 #include <bit>
 #include <stdexcept>
 
+#include "core/index.h"
 #include "core/row_pages.h"
 #include "core/sparse_rows.h"
 
@@ -13,8 +14,6 @@ namespace {
 constexpr int kLanesPerGroup = 32;
 constexpr int kTwoByteLanesPerGroup = 16;
 constexpr std::int64_t kTileRows = 256;  // a tile's input and output stay in the first cache levels
-
-std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
 // Rounded up to a size with a compiled kernel.
 int lane_size(int cells) { return cells <= 16 ? 16 : cells <= 64 ? 64 : cells <= 256 ? 256 : cells; }

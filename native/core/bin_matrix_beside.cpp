@@ -4,14 +4,13 @@
 #include <stdexcept>
 
 #include "core/bin_matrix.h"
+#include "core/index.h"
 #include "core/storage.h"
 
 namespace gossamer {
 namespace {
 
 constexpr std::int64_t kTileRows = 256;  // a tile's input and output stay in the first cache levels
-
-std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
 // One digit of a lane, and where its values stand now.
 struct Piece {

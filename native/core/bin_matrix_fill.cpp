@@ -8,6 +8,7 @@
 
 #include "core/bin_bounds.h"
 #include "core/bin_matrix.h"
+#include "core/index.h"
 #include "core/row_pages.h"
 #include "kernels/kernels.h"
 
@@ -15,8 +16,6 @@ namespace gossamer {
 namespace {
 
 constexpr std::int64_t kTileRows = 256;  // a tile's input and output stay in the first cache levels
-
-std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
 // Bounds in the type of the values, padded to a power of two for the branchless search.
 template <class T>

@@ -4,6 +4,8 @@
 #include <bit>
 #include <numeric>
 
+#include "core/index.h"
+
 namespace gossamer {
 namespace {
 
@@ -11,8 +13,6 @@ constexpr std::int64_t kMaxOpenBytes = std::int64_t{64} << 20;  // bit sets of b
 constexpr std::int64_t kMaxTriesInAll = std::int64_t{1} << 21;
 constexpr std::int64_t kMaxForDegree = 4096;  // most features for which all pairs are compared
 constexpr std::int64_t kRowsForDegree = 1 << 16;
-
-std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
 // Rows as bits.
 class RowSet {

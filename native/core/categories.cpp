@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <map>
 
+#include "core/index.h"
+
 namespace gossamer {
 namespace {
-
-std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
 class Counter {
  public:

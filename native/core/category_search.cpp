@@ -3,12 +3,11 @@
 #include <algorithm>
 #include <vector>
 
+#include "core/index.h"
 #include "core/split_math.h"
 
 namespace gossamer {
 namespace {
-
-std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
 // The rows of one category in a leaf, or of all unknown categories.
 struct Category {

@@ -5,12 +5,11 @@
 #include <numeric>
 #include <stdexcept>
 
+#include "core/index.h"
 #include "kernels/kernels.h"
 
 namespace gossamer {
 namespace {
-
-std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
 // Ranges of cells in Histogram::words, and in Histogram::light.
 struct ShareCells {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/index.h"
 #include "core/memory.h"
 #include "core/radix_sort.h"
 #include "kernels/kernels.h"
@@ -15,7 +16,6 @@ constexpr std::int64_t kBlock = 8192;
 // the smallest weights, must not underflow.
 constexpr double kLowest = -200.0;
 
-std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 std::int64_t n_blocks(std::int64_t n) { return (n + kBlock - 1) / kBlock; }
 
 double largest_score(Team& team, const double* score, std::int64_t n) {

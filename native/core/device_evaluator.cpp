@@ -2,12 +2,11 @@
 
 #include <stdexcept>
 
+#include "core/index.h"
 #include "core/split_math.h"
 
 namespace gossamer {
 namespace {
-
-std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
 constexpr std::int64_t kBlockRows = 4096;
 

@@ -4,13 +4,12 @@
 #include <type_traits>
 
 #include "core/bin_bounds.h"
+#include "core/index.h"
 
 namespace gossamer {
 namespace {
 
 constexpr std::int64_t kTileRows = 1024;
-
-std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
 template <class T>
 using FloatOf = std::conditional_t<std::is_same_v<T, float>, float, double>;

@@ -4,13 +4,12 @@
 #include <cmath>
 #include <stdexcept>
 
+#include "core/index.h"
 #include "core/leaf_refit.h"
 #include "core/linear_leaves.h"
 
 namespace gossamer {
 namespace {
-
-std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
 // The amount a leaf adds to a score: its value times the learning rate, as a multiple of `unit` (0: any number).
 double shrink_value(double value, double learning_rate, double unit) {

@@ -2,13 +2,9 @@
 #include <algorithm>
 
 #include "core/histogram_evaluator.h"
+#include "core/index.h"
 
 namespace gossamer {
-namespace {
-
-std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
-
-}  // namespace
 
 bool HistogramEvaluator::has_cells(const SearchedLeaf& leaf, std::int32_t f) const {
   if (!owns(f)) return false;

@@ -5,12 +5,9 @@
 #include <functional>
 #include <limits>
 
+#include "core/index.h"
+
 namespace gossamer {
-namespace {
-
-std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
-
-}  // namespace
 
 void Frontier::start(const TreeShape& shape, bool expand_ahead) {
   shape_ = shape;

@@ -7,6 +7,7 @@
 #include <limits>
 #include <numeric>
 
+#include "core/index.h"
 #include "core/random.h"
 #include "core/row_sampler.h"
 
@@ -15,8 +16,6 @@ namespace {
 
 // Kernels may read this many bytes past the end of an array.
 constexpr std::int64_t kSlack = 64;
-
-std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
 float to_score(std::uint32_t bits) { return std::bit_cast<float>(bits); }
 

@@ -1,10 +1,9 @@
 // The part of the histogram evaluator by which shards agree on the best splits of all features.
 #include "core/histogram_evaluator.h"
+#include "core/index.h"
 
 namespace gossamer {
 namespace {
-
-std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
 void write_split(const BestSplit& split, const Sums& left, ByteWriter& out) {
   out.put(split.feature);

@@ -3,12 +3,11 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/index.h"
 #include "kernels/kernels.h"
 
 namespace gossamer {
 namespace {
-
-std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
 // Light cells take all rows at once; heavy ones are emptied into 64-bit sums before they overflow.
 void add_sparse(const HistogramShape& shape, const RowPage& page, const QuantisedRows& quantised, const RowList& rows,

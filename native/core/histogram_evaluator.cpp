@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "core/category_search.h"
+#include "core/index.h"
 #include "core/layout.h"
 #include "core/random.h"
 #include "core/timer.h"
@@ -15,8 +16,6 @@ namespace {
 
 // Rows per thread that make a batch worth its joins; 16 times that with more than two threads.
 constexpr std::int64_t kBatchRows = 16384;
-
-std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
 }  // namespace
 

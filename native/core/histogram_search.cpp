@@ -5,12 +5,11 @@
 
 #include "core/category_search.h"
 #include "core/histogram_evaluator.h"
+#include "core/index.h"
 #include "core/random.h"
 
 namespace gossamer {
 namespace {
-
-std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
 bool has_elected(std::span<const Digit> digits, const char* elected) {
   return std::any_of(digits.begin(), digits.end(), [&](const Digit& digit) {

@@ -8,13 +8,12 @@
 #include <stdexcept>
 
 #include "core/histogram_evaluator.h"
+#include "core/index.h"
 
 namespace gossamer {
 namespace {
 
 constexpr double kNoGain = -1.0e300;
-
-std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
 struct Votes {
   std::int32_t feature = 0;

@@ -4,12 +4,12 @@
 #include <numeric>
 #include <stdexcept>
 
+#include "core/index.h"
+
 namespace gossamer {
 namespace {
 
 constexpr std::uint32_t kLastMask = (1u << kMiddleShift) - 1;
-
-std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
 // The digit of the number whose rank from above is `rank`, which becomes its rank among the numbers with this digit.
 std::uint32_t find_digit(const std::vector<std::uint32_t>& counts, std::int64_t& rank) {

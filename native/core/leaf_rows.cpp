@@ -7,14 +7,14 @@
 #include <stdexcept>
 #include <vector>
 
+#include "core/index.h"
+
 namespace gossamer {
 namespace {
 
 constexpr std::int64_t kPieceRows = 8192;  // least rows per task
 constexpr std::int64_t kCopyRows = 65536;
 constexpr std::int64_t kEndRows = 16384;  // rows that a thread takes from one end of a leaf at a time
-
-std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
 }  // namespace
 

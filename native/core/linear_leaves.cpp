@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "core/index.h"
 #include "core/linear_system.h"
 #include "core/split_math.h"
 #include "kernels/kernels.h"
@@ -28,8 +29,6 @@ constexpr double kTreeLeaves = 2.0;
 constexpr double kMaxLeverage = 0.999;
 constexpr double kLargest = std::numeric_limits<double>::max();  // bounds are finite
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-
-std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
 // Columns are read as (x - shift) * factor, near 0 and of about unit size: squares then neither cancel nor overflow.
 struct Reference {

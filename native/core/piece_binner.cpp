@@ -3,13 +3,9 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "core/index.h"
+
 namespace gossamer {
-
-namespace {
-
-std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
-
-}  // namespace
 
 PieceBinner::PieceBinner(const BinMatrix& like, std::int64_t n_rows)
     : features_(like.features()), storage_(like.storage()) {

@@ -5,13 +5,13 @@
 #include <limits>
 #include <stdexcept>
 
+#include "core/index.h"
+
 namespace gossamer {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr std::int64_t kMaxBins = 65535;
-
-std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
 std::int64_t n_distinct(const SortedColumn& column) {
   const SortedEntry* const entries = column.entries.data();

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "core/index.h"
 #include "core/layout.h"
 #include "kernels/kernels.h"
 
@@ -11,8 +12,6 @@ namespace {
 
 constexpr std::int64_t kRowBlock = 8192;
 constexpr int kStatsStep = 8;  // step over all rows; a sample is small enough to count every row
-
-std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
 // Gradients of consecutive rows of a tree: where they are, or in a buffer.
 struct RowBlock {

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "core/index.h"
 #include "core/power_of_two.h"
 #include "core/random.h"
 #include "core/rank_order.h"
@@ -22,8 +23,6 @@ constexpr double kEpsilon = 1e-15;
 constexpr double kSmallestRatio = 1e-16;
 // exp() of more overflows.
 constexpr double kLargestDifference = 700.0;
-
-std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
 double weight_of(const RankTargets& t, std::int64_t row) {
   return t.weight != nullptr ? static_cast<double>(t.weight[row]) : 1.0;

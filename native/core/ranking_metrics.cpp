@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "core/index.h"
 #include "core/rank_order.h"
 
 namespace gossamer {
@@ -10,8 +11,6 @@ namespace {
 
 // As in LightGBM.
 constexpr float kRelevantAbove = 0.5f;
-
-std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
 struct Scratch {
   std::vector<RankItem> order;

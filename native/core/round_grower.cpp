@@ -2,13 +2,13 @@
 
 #include <algorithm>
 
+#include "core/index.h"
+
 namespace gossamer {
 namespace {
 
 // With more rows a join costs little compared with the work between two joins.
 constexpr std::int64_t kMaxRowsSideBySide = 500000;
-
-std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
 }  // namespace
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "core/index.h"
 #include "core/largest.h"
 #include "core/memory.h"
 #include "core/random.h"
@@ -10,8 +11,6 @@
 
 namespace gossamer {
 namespace {
-
-std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
 // Divides rows 0 ... n - 1 of a chunk. Returns how many are inside.
 std::int64_t divide(const std::uint8_t* sides, std::int64_t n, RowIdx* inside, RowIdx* outside) {

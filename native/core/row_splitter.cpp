@@ -6,11 +6,10 @@
 
 #include "core/bin_bounds.h"
 #include "core/categories.h"
+#include "core/index.h"
 
 namespace gossamer {
 namespace {
-
-std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
 bool holds_category(std::span<const std::int32_t> set, double x) {
   return std::binary_search(set.begin(), set.end(), category_of(x));

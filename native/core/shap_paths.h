@@ -7,13 +7,12 @@
 #include <string>
 #include <vector>
 
+#include "core/index.h"
 #include "core/shap.h"
 #include "core/walk.h"
 #include "kernels/kernels.h"
 
 namespace gossamer::shap {
-
-inline std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
 // A step on the path to a leaf: the node, and whether the path goes left.
 struct Step {

@@ -4,12 +4,12 @@
 #include <limits>
 #include <stdexcept>
 
+#include "core/index.h"
+
 namespace gossamer {
 namespace {
 
 constexpr std::int64_t kRowBlock = 16384;
-
-std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
 }  // namespace
 

@@ -3,14 +3,10 @@
 #include <algorithm>
 #include <cstring>
 
+#include "core/index.h"
 #include "kernels/kernels.h"
 
 namespace gossamer {
-namespace {
-
-std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
-
-}  // namespace
 
 std::vector<SortedLists::EntryRange> SortedLists::start(Team& team, const SortedTable& table,
                                                         const std::vector<char>& used, const RowIdx* rows,

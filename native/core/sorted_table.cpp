@@ -5,12 +5,11 @@
 #include <limits>
 
 #include "core/bin_bounds.h"
+#include "core/index.h"
 #include "core/radix_sort.h"
 
 namespace gossamer {
 namespace {
-
-std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
 template <class Key>
 struct Item {

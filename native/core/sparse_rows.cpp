@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "core/index.h"
+
 namespace gossamer {
 namespace {
 
@@ -10,8 +12,6 @@ namespace {
 constexpr std::int64_t kSmallestMaxRows = 8191;
 constexpr std::int64_t kBlockCells = 512;
 constexpr std::int64_t kTileRows = 1 << 15;  // the write positions of a tile's rows stay in the second-level cache
-
-std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
 struct Candidate {
   std::int32_t feature;

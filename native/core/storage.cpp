@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "core/bundling.h"
+#include "core/index.h"
 #include "core/timer.h"
 
 namespace gossamer {
@@ -12,8 +13,6 @@ namespace {
 constexpr std::int32_t kOneByte = 256;       // values of a lane of one byte
 constexpr std::int32_t kTwoBytes = 8192;     // values of a lane of two bytes: cells must stay in cache
 constexpr std::int64_t kMaxForDegree = 512;  // most features whose pairs are compared by default
-
-std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
 // ---- costs ----
 

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "core/index.h"
+
 namespace gossamer {
 namespace {
 
@@ -10,8 +12,6 @@ constexpr std::size_t kMostLeaves = 256;  // their numbers are bytes
 constexpr std::size_t kLeastValues = 32;  // see add_leaf_values
 // Rows of a tile that are not on the list are evaluated in vain.
 constexpr std::int64_t kRowsPerListed = 4;
-
-std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
 }  // namespace
 

@@ -7,6 +7,7 @@
 #include <stdexcept>
 #include <string>
 
+#include "core/index.h"
 #include "core/split_math.h"
 #include "core/timer.h"
 #include "kernels/kernels.h"
@@ -20,8 +21,6 @@ constexpr std::int64_t kBatchRows =
     16384;  // rows per thread that make a batch worth its join; four times that with many threads
 // A count must fit 32 bits, and so must the sums of all rows: each row adds half a step of rounding.
 constexpr std::int64_t kMaxRows = std::int64_t{1} << 30;
-
-std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
 int round_up8(int n) { return (n + 7) / 8 * 8; }
 

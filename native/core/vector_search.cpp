@@ -3,6 +3,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "core/index.h"
 #include "core/random.h"
 #include "core/split_math.h"
 #include "core/timer.h"
@@ -13,8 +14,6 @@ namespace gossamer {
 namespace {
 
 constexpr std::int64_t kPieceRows = 4096;  // least rows per build task
-
-std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
 }  // namespace
 

@@ -15,13 +15,12 @@
 #include <unistd.h>
 #endif
 
+#include "core/index.h"
 #include "core/storage.h"
 #include "core/timer.h"
 
 namespace gossamer {
 namespace {
-
-std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
 // The system reads and writes at most 2 GB at once.
 constexpr std::int64_t kMostBytes = std::int64_t{1} << 30;

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "core/index.h"
 #include "core/memory.h"
 #include "core/random.h"
 #include "core/types.h"
@@ -32,8 +33,6 @@ class Random {
   std::uint64_t key_;
   std::uint64_t counter_ = 0;
 };
-
-inline std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
 // Index of the first element whose bits differ, -1 if there is none, -2 if the lengths differ.
 template <class T>
