@@ -51,6 +51,8 @@ def test_defaults_are_xgboosts() -> None:
         ({"booster": "dart"}, "drop_rate", 0),
         ({"booster": "dart", "sample_type": "weighted"}, "uniform_drop", False),
         ({"booster": "dart"}, "xgboost_dart_mode", True),
+        ({"booster": "dart"}, "drop_single_trees", True),
+        ({"alpha": 1, "max_delta_step": 1}, "l1_in_gain", False),
         ({"monotone_constraints": "(1,-1)"}, "monotone_constraints", (1, -1)),
         ({"max_cat_threshold": 5}, "max_cat_threshold", 5),
         ({"sampling_method": "uniform"}, "data_sample_strategy", "bagging"),

@@ -109,10 +109,12 @@ DEFAULTS: Final[Mapping[str, Any]] = {
     "min_data_per_group": 1,
     "cat_l2": 0.0,
     "cat_target_statistics": "off",
+    "l1_in_gain": False,
 }
 _DART_DEFAULTS: Final[Mapping[str, Any]] = {
     "boosting": "dart",
     "xgboost_dart_mode": True,
+    "drop_single_trees": True,
     "drop_rate": 0.0,
     "skip_drop": 0.0,
     "max_drop": 0,
