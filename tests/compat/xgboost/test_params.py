@@ -192,6 +192,22 @@ def test_a_misspelt_value_is_an_error_of_ours() -> None:
         xgb.train({"eval_metric": "rsme"}, data)
 
 
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"min_child_weight": -1}, r"^min_child_weight \(min_sum_hessian_in_leaf\) is out of range"),
+        ({"reg_lambda": -1}, r"^lambda/reg_lambda \(lambda_l2\) is out of range"),
+        ({"subsample": "all"}, r"^subsample \(bagging_fraction\) has an invalid value"),
+        ({"learning_rate": -1}, r"^eta \(learning_rate\) is out of range"),
+        ({"grow_policy": "bestfirst"}, "^grow_policy is not a known name"),
+    ],
+    ids=str,
+)
+def test_messages_have_xgboosts_names(given: dict[str, Any], message: str) -> None:
+    with pytest.raises(ParameterError, match=message):
+        xgb.train(given, xgb.DMatrix([[1.0], [2.0]], label=[0, 1]))
+
+
 def test_xgboosts_names_are_all_known() -> None:
     """The tree booster's, the learner's and the objectives'; as in XGBoost's manual."""
     names = """booster device verbosity validate_parameters nthread disable_default_eval_metric eta

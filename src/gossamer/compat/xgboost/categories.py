@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from gossamer.data.categories.levels import Levels
+from gossamer.data.table.frames import is_frame, is_pandas
 from gossamer.errors import ParameterError
 
 
@@ -58,3 +59,34 @@ class Categories:
             (name, None if found is None else pyarrow.array(list(found)))
             for name, found in self.by_column
         ]
+
+
+def recode(table: Any, known: Any) -> Any:
+    """Return a frame of pandas whose categories have the codes of other data or of a model.
+
+    Columns with further categories stay as they are.
+
+    Args:
+        table: A table of any kind.
+        known: `Categories` or `Levels`; anything else changes nothing.
+
+    Example:
+        >>> import pandas
+        >>> frame = pandas.DataFrame({"a": pandas.Categorical(["x", "y"])})
+        >>> recode(frame, Levels({0: ("y", "x", "z")}))["a"].cat.codes.tolist()
+        [1, 0]
+    """
+    if isinstance(known, Categories):
+        wanted = {c: found for c, (_, found) in enumerate(known.by_column) if found is not None}
+    elif isinstance(known, Levels):
+        wanted = {c: tuple(found) for c, found in known.by_column.items()}
+    else:
+        return table
+    if not (is_pandas(table) and is_frame(table)):
+        return table
+    result = table.copy(deep=False)
+    for column, categories in wanted.items():
+        own = getattr(table.dtypes.iloc[column], "categories", None)
+        if own is not None and set(own) <= set(categories):
+            result.isetitem(column, table.iloc[:, column].cat.set_categories(list(categories)))
+    return result

@@ -20,6 +20,7 @@ from gossamer.compat.xgboost.metrics import default_metric, our_metric
 from gossamer.errors import NotSupportedError, ParameterError
 from gossamer.model.formats.xgboost_objective import to_margin
 from gossamer.params import CANONICAL, TABLE
+from gossamer.params.coerce import coerce
 from gossamer.params.suggest import did_you_mean
 
 if TYPE_CHECKING:
@@ -333,6 +334,9 @@ def _renamed(name: str, value: Any) -> dict[str, Any]:
         raise NotSupportedError.because(
             f"{name} is not supported in this version of Gossamer", got=value
         )
+    if ours in TABLE and TABLE[ours].kind in ("int", "float", "enum") and name != "num_class":
+        others = [other for other, first in ALIASES.items() if first == name and other != ours]
+        coerce(TABLE[ours], value, "/".join([name, *others]))  # an error says XGBoost's name
     return {ours: value}
 
 
