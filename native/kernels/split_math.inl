@@ -50,7 +50,8 @@ inline T value_of(const T& s, const T& denominator, const T& count, const SplitR
   return limit_step<T>(-s / denominator, count, r, parent_output);
 }
 
-// The gain of a leaf at the value w: -(2 S(G) w + (H + l2) w^2) in LightGBM, `s` is S(G). XGBoost up to 3.2 has G there.
+// LightGBM's gain of a leaf at the value w: -(2 S(G) w + (H + l2) w^2), where `s` is S(G). XGBoost up to 3.2 has G in
+// its place.
 template <class T>
 inline T gain_at(const T& gradient, const T& s, const T& denominator, const T& w, const SplitRules& r) {
   return -(2.0 * pick(r.l1_in_gain, s, gradient) * w + denominator * w * w);

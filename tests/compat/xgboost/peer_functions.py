@@ -27,9 +27,25 @@ import xgboost
 import gossamer.compat.xgboost
 
 FOLDER: Final = Path(xgboost.__file__).parent / "testing"
-MODULES: Final = """basic_models callbacks continuation data data_iter interaction_constraints
-intercept metrics multi_target ordinal parse_tree plotting predict quantile_dmatrix ranking updater
-with_skl""".split()
+MODULES: Final = [
+    "basic_models",
+    "callbacks",
+    "continuation",
+    "data",
+    "data_iter",
+    "interaction_constraints",
+    "intercept",
+    "metrics",
+    "multi_target",
+    "ordinal",
+    "parse_tree",
+    "plotting",
+    "predict",
+    "quantile_dmatrix",
+    "ranking",
+    "updater",
+    "with_skl",
+]
 # They need a GPU or many seconds, or are helpers of other functions.
 LEFT_OUT: Final = (
     "check_cut",
@@ -81,7 +97,8 @@ def use_ours() -> None:
 def values_of(library: Any) -> dict[str, list[Any]]:
     """What is passed for each argument of the functions."""
     rng = np.random.RandomState(1994)
-    x, y = rng.randn(200, 5), rng.randint(0, 2, 200)
+    x = rng.randn(200, 5)
+    y = (x[:, 0] > x[:, 1]).astype(np.int64)
     return {
         "device": ["cpu"],
         "tdevice": ["cpu"],
@@ -129,8 +146,12 @@ def calls(library: Any) -> Iterator[tuple[str, Callable[[], None]]]:
             is_own = inspect.isfunction(function) and function.__module__ == module.__name__
             if not is_own or not called.startswith(("run_", "check_")) or called in LEFT_OUT:
                 continue
-            names = inspect.signature(function).parameters
             choices = {**values, **OWN_VALUES.get(called, {})}
+            names = [
+                argument
+                for argument, known in inspect.signature(function).parameters.items()
+                if argument in choices or known.default is inspect.Parameter.empty
+            ]
             for chosen in itertools.product(*(choices[argument] for argument in names)):
                 given = dict(zip(names, chosen, strict=True))
                 shown = [

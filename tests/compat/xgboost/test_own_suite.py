@@ -248,6 +248,11 @@ def test_categories_in_another_order_are_recoded() -> None:
         np.testing.assert_allclose(model.predict(data), at_once.predict(data), rtol=1e-5)
     assert second.get_categories().by_column[1] == ("c", ("b", "a", "c", "d"))  # as it was given
 
+    estimator = xgb.XGBRegressor(n_estimators=2, enable_categorical=True).fit(frames[0], label)
+    further = xgb.XGBRegressor(n_estimators=3, enable_categorical=True)
+    further.fit(frames[1], label, xgb_model=estimator)
+    np.testing.assert_allclose(further.predict(frames[0]), at_once.predict(first), rtol=1e-5)
+
     like = first.get_categories()
     again = xgb.DMatrix(frames[1], label, enable_categorical=True, feature_types=like)
     assert again.get_categories() == like

@@ -195,7 +195,7 @@ def test_a_misspelt_value_is_an_error_of_ours() -> None:
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"min_child_weight": -1}, r"^min_child_weight \(min_sum_hessian_in_leaf\) is out of range"),
+        ({"min_child_weight": -1}, r"^min_child_weight \(min_sum_hessian_in_leaf\) is out of"),
         ({"reg_lambda": -1}, r"^lambda/reg_lambda \(lambda_l2\) is out of range"),
         ({"subsample": "all"}, r"^subsample \(bagging_fraction\) has an invalid value"),
         ({"learning_rate": -1}, r"^eta \(learning_rate\) is out of range"),

@@ -157,6 +157,26 @@ def whole_shape(data: Any) -> tuple[int, int]:
     return data.num_row(), data.num_col()
 
 
+def test_categories_in_external_memory() -> None:
+    pandas = pytest.importorskip("pandas")
+    x, y, parts = rows_in_batches()
+    levels = pandas.CategoricalDtype(["low", "high"])
+
+    def to_frame(rows: Any) -> Any:
+        frame = pandas.DataFrame(rows, columns=list("abcd"))
+        kinds = pandas.Series(np.where(frame["a"] > 0, "high", "low"))
+        return frame.assign(a=kinds.astype(levels))
+
+    for part in parts:
+        part["data"] = to_frame(part["data"])
+    data = ours.ExtMemQuantileDMatrix(batches_of(ours, parts), enable_categorical=True)
+    whole = ours.DMatrix(to_frame(x), y, enable_categorical=True)
+    model = ours.train({"max_depth": 4}, data, 5)
+    np.testing.assert_array_equal(model.predict(data), model.predict(whole))
+    leaves = [model.predict(rows, pred_leaf=True) for rows in (data, whole)]
+    np.testing.assert_array_equal(*leaves)
+
+
 def test_external_memory_keeps_weights_and_the_limit() -> None:
     _, _, parts = rows_in_batches()
     for part in parts:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
+
+from gossamer.data import Table
 from gossamer.data.categories.levels import Levels
 from gossamer.data.table.frames import is_frame, is_pandas
 from gossamer.errors import ParameterError
@@ -62,7 +65,7 @@ class Categories:
 
 
 def recode(table: Any, known: Any) -> Any:
-    """Return a frame of pandas whose categories have the codes of other data or of a model.
+    """Return a frame of pandas, or a `Table`, with the codes of other data or of a model.
 
     Columns with further categories stay as they are.
 
@@ -82,6 +85,8 @@ def recode(table: Any, known: Any) -> Any:
         wanted = {c: tuple(found) for c, found in known.by_column.items()}
     else:
         return table
+    if isinstance(table, Table) and table.levels is not None:
+        return _recode_codes(table, table.levels, wanted)
     if not (is_pandas(table) and is_frame(table)):
         return table
     result = table.copy(deep=False)
@@ -90,3 +95,16 @@ def recode(table: Any, known: Any) -> Any:
         if own is not None and set(own) <= set(categories):
             result.isetitem(column, table.iloc[:, column].cat.set_categories(list(categories)))
     return result
+
+
+def _recode_codes(table: Table, own: Levels, wanted: Mapping[int, tuple[Any, ...]]) -> Table:
+    values, levels = np.array(table.matrix, dtype=np.float64), dict(own.by_column)
+    for column, categories in wanted.items():
+        before = levels.get(column, ())
+        if not set(before) <= set(categories):
+            continue
+        place = np.array([categories.index(category) for category in before], dtype=np.float64)
+        is_known = ~np.isnan(values[:, column])
+        values[is_known, column] = place[values[is_known, column].astype(np.intp)]
+        levels[column] = categories
+    return replace(table, values=values, levels=Levels(levels))

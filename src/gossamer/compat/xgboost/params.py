@@ -334,7 +334,8 @@ def _renamed(name: str, value: Any) -> dict[str, Any]:
         raise NotSupportedError.because(
             f"{name} is not supported in this version of Gossamer", got=value
         )
-    if ours in TABLE and TABLE[ours].kind in ("int", "float", "enum") and name != "num_class":
+    is_one_value = ours in TABLE and TABLE[ours].kind in ("int", "float", "enum")
+    if is_one_value and name not in ("base_score", "num_class"):  # these are translated further
         others = [other for other, first in ALIASES.items() if first == name and other != ours]
         coerce(TABLE[ours], value, "/".join([name, *others]))  # an error says XGBoost's name
     return {ours: value}

@@ -44,7 +44,7 @@ class Dart(Boosting):
     """Trees are left out at random, and weighed again when they come back.
 
     `Training.trees` are the trees as they were grown; the model has their values times a factor.
-    What is left out at once is a **part** of the model: a round, or with `drop_single_trees` a tree.
+    What is left out at once is a **part**: a round, or a tree with `drop_single_trees`.
     """
 
     adds_trees: ClassVar[bool] = False
