@@ -250,7 +250,11 @@ def test_categories_in_another_order_are_recoded() -> None:
 
     estimator = xgb.XGBRegressor(n_estimators=2, enable_categorical=True).fit(frames[0], label)
     further = xgb.XGBRegressor(n_estimators=3, enable_categorical=True)
-    further.fit(frames[1], label, xgb_model=estimator)
+    given = [(frame, label) for frame in frames]
+    further.fit(frames[1], label, xgb_model=estimator, eval_set=given, verbose=False)
+    first_log, second_log = (log["rmse"] for log in further.evals_result().values())
+    error = np.sqrt(np.mean((at_once.predict(first) - label) ** 2))
+    assert first_log == second_log == pytest.approx([*first_log[:2], error], rel=1e-5)
     np.testing.assert_allclose(further.predict(frames[0]), at_once.predict(first), rtol=1e-5)
 
     like = first.get_categories()

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from gossamer.data import Table
-from gossamer.data.categories.levels import Levels
+from gossamer.data.categories.levels import NO_LEVELS, Levels
 from gossamer.data.table.frames import is_frame, is_pandas
 from gossamer.errors import ParameterError
 
@@ -85,14 +85,14 @@ def recode(table: Any, known: Any) -> Any:
         wanted = {c: tuple(found) for c, found in known.by_column.items()}
     else:
         return table
-    if isinstance(table, Table) and table.levels is not None:
-        return _recode_codes(table, table.levels, wanted)
+    if isinstance(table, Table) and table.levels not in (None, Levels(wanted)):
+        return _recode_codes(table, table.levels or NO_LEVELS, wanted)
     if not (is_pandas(table) and is_frame(table)):
         return table
     result = table.copy(deep=False)
     for column, categories in wanted.items():
         own = getattr(table.dtypes.iloc[column], "categories", None)
-        if own is not None and set(own) <= set(categories):
+        if own is not None and tuple(own) != categories and set(own) <= set(categories):
             result.isetitem(column, table.iloc[:, column].cat.set_categories(list(categories)))
     return result
 

@@ -453,7 +453,7 @@ class DMatrix:
             train_set: What is trained on.
             has_zeros: Whether zeros are values there, and absent entries must be made missing.
         """
-        table = self.user_table()
+        table = recode(self.user_table(), train_set.levels)
         found = to_dense(table) if has_zeros and self.is_sparse else table
         valid_set = self._make(found, train_set, {})
         if self.query_sizes is None and train_set.group is not None:
