@@ -66,6 +66,15 @@ def test_batches_that_do_not_fit() -> None:
         ours.QuantileDMatrix(batches_of(ours, parts))
 
 
+@pytest.mark.parametrize("kind", ["DMatrix", "QuantileDMatrix", "ExtMemQuantileDMatrix"])
+def test_columns_of_categories_in_some_batches(kind: str) -> None:
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({"a": [1, 2], "b": [3, 4]})
+    parts = [{"data": frame.astype({name: "category"}), "label": [0, 1]} for name in ("a", "b")]
+    with pytest.raises(DataError, match="Inconsistent feature types"):
+        getattr(ours, kind)(batches_of(ours, parts), enable_categorical=True)
+
+
 def test_libsvm_files(tmp_path: Path) -> None:
     path = tmp_path / "train.txt"
     path.write_text("1 0:1.5 2:3\n0 1:2\n1 0:0 2:4.5\n0 2:1\n")
