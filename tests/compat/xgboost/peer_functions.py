@@ -2,6 +2,7 @@
 
     python -m tests.compat.xgboost.peer_functions          # with gossamer.compat.xgboost
     python -m tests.compat.xgboost.peer_functions xgboost  # with XGBoost itself
+    python -m tests.compat.xgboost.peer_functions metrics  # some modules only
 
 The functions are read from the installed package, unchanged; `xgboost` is ours while they are
 imported and called. A line per call says "ok", "skipped" or what went wrong.
@@ -50,7 +51,9 @@ MODULES: Final = [
 LEFT_OUT: Final = (
     "check_cut",
     "check_get_quantile_cut_device",
+    "run_recode_dmatrix",
     "run_recode_dmatrix_predict",
+    "run_specified_cat",
     "run_training_continuation",
     "run_update",
     "run_validation",
@@ -137,10 +140,10 @@ def values_of(library: Any) -> dict[str, list[Any]]:
 OWN_VALUES: Final = {"run_eta_decay_leaf_output": {"objective": ["binary:logistic"]}}
 
 
-def calls(library: Any) -> Iterator[tuple[str, Callable[[], None]]]:
+def calls(library: Any, modules: list[str]) -> Iterator[tuple[str, Callable[[], None]]]:
     """Name and call of every function with every combination of arguments."""
     values = values_of(library)
-    for name in MODULES:
+    for name in modules:
         module = importlib.import_module(f"xgboost.testing.{name}")
         for called, function in sorted(vars(module).items()):
             is_own = inspect.isfunction(function) and function.__module__ == module.__name__
@@ -165,11 +168,12 @@ def calls(library: Any) -> Iterator[tuple[str, Callable[[], None]]]:
 def main(arguments: list[str]) -> None:
     """Call everything and print what came of it."""
     warnings.simplefilter("ignore")
-    library = xgboost if arguments == ["xgboost"] else gossamer.compat.xgboost
+    modules = [argument for argument in arguments if argument in MODULES] or MODULES
+    library = xgboost if "xgboost" in arguments else gossamer.compat.xgboost
     if library is not xgboost:
         use_ours()
     n_passed = n_failed = 0
-    for name, call in calls(library):
+    for name, call in calls(library, modules):
         try:
             call()
         except BaseException as error:  # pytest's own outcomes are not exceptions
