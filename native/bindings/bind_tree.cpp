@@ -475,6 +475,7 @@ void bind_tree(nb::module_& m) {
   def_field(params, "min_data_per_group", rules, &SplitRules::min_data_per_group);
   def_field(params, "max_cat_threshold", rules, &SplitRules::max_cat_threshold);
   def_field(params, "max_cat_to_onehot", rules, &SplitRules::max_cat_to_onehot);
+  def_field(params, "l1_in_gain", rules, &SplitRules::l1_in_gain);
   const auto fractions = [](GrowParams& p) -> ColumnFractions& { return p.search.fractions; };
   def_field(params, "fraction_by_tree", fractions, &ColumnFractions::by_tree);
   def_field(params, "fraction_by_level", fractions, &ColumnFractions::by_level);

@@ -142,7 +142,8 @@ class Search {
     const double s = shrink(gradient, rules_.lambda_l1);
     const double denominator = hessian_of(sums) + rules_.lambda_l2;
     const double w = value_of(s, denominator, count, rules_, s_.parent_output);
-    return gain_at(s, denominator, larger_of(smaller_of(w, s_.limits->high), s_.limits->low));
+    const double value = larger_of(smaller_of(w, s_.limits->high), s_.limits->low);
+    return gain_at(gradient, s, denominator, value, rules_);
   }
 
   // Categories without rows here go with the rest, as in LightGBM; so do unknown ones, unless they were chosen.

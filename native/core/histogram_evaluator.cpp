@@ -354,7 +354,8 @@ double HistogramEvaluator::own_gain(const LeafJob& job, const Sums& sums) const 
   const double hessian = hessian_of(sums);
   const double output = job.value * value_scale();
   if (job.value != job.free_value) {
-    return gain_at(shrink(gradient, rules_.lambda_l1), hessian + rules_.lambda_l2, output);
+    const double shrunk = shrink(gradient, rules_.lambda_l1);
+    return gain_at(gradient, shrunk, hessian + rules_.lambda_l2, output, rules_);
   }
   if (!(hessian + rules_.lambda_l2 > 0.0)) return 0.0;
   return leaf_gain(gradient, hessian, static_cast<double>(sums.count), rules_, output);

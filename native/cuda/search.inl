@@ -70,7 +70,7 @@ GOSSAMER_RARE LimitedSide side_within_limits(const Leaf& leaf, double gradient, 
   const double denominator = hessian + rules.lambda_l2;
   const double w = value_of(s, denominator, count, rules, leaf.output);
   const double value = larger_of(smaller_of(w, leaf.high), leaf.low);
-  return {value, gain_at(s, denominator, value)};
+  return {value, gain_at(gradient, s, denominator, value, rules)};
 }
 
 GOSSAMER_RARE double gain_by_rules(const SplitRules* given, double lambda_l2, double output, double gradient,
@@ -279,7 +279,8 @@ inline double own_gain(const Args& a, const Node& node) {
   const Leaf leaf = leaf_of_node(s, node, 0.0);
   // Monotone constraints may keep the leaf from its own best value.
   if (a.directions != nullptr && node.value != a.node_limits[&node - a.nodes].free_value) {
-    return gain_at(shrink(leaf.gradient, s.rules.lambda_l1), leaf.hessian + s.rules.lambda_l2, leaf.output);
+    const double shrunk = shrink(leaf.gradient, s.rules.lambda_l1);
+    return gain_at(leaf.gradient, shrunk, leaf.hessian + s.rules.lambda_l2, leaf.output, s.rules);
   }
   if (!(leaf.hessian + s.rules.lambda_l2 > 0.0)) return 0.0;
   return side_gain(leaf, leaf.gradient, leaf.hessian, leaf.count);

@@ -272,7 +272,7 @@ int evaluate(const SearchArgs& a, const SplitRules& r, const PrefixSums& p, int 
       const V8d sr = shrink(gr, r.lambda_l1);
       const V8d wl = limits_of(*a.limits, 0, p, i).clamp(value_of(sl, dl, cl, r, a.parent_output));
       const V8d wr = limits_of(*a.limits, 1, p, i).clamp(value_of(sr, dr, cr, r, a.parent_output));
-      gain = gain_at(sl, dl, wl) + gain_at(sr, dr, wr);
+      gain = gain_at(gl, sl, dl, wl, r) + gain_at(gr, sr, dr, wr, r);
       rise = a.limits->direction > 0 ? wr - wl : wl - wr;
     }
     const int n = end - i < 8 ? end - i : 8;

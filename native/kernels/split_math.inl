@@ -50,10 +50,11 @@ inline T value_of(const T& s, const T& denominator, const T& count, const SplitR
   return limit_step<T>(-s / denominator, count, r, parent_output);
 }
 
-// LightGBM's gain of a leaf at the value w: -(2 S(G) w + (H + l2) w^2).
+// LightGBM's gain of a leaf at the value w: -(2 S(G) w + (H + l2) w^2), where `s` is S(G). XGBoost up to 3.2 has G in
+// its place.
 template <class T>
-inline T gain_at(const T& s, const T& denominator, const T& w) {
-  return -(2.0 * s * w + denominator * w * w);
+inline T gain_at(const T& gradient, const T& s, const T& denominator, const T& w, const SplitRules& r) {
+  return -(2.0 * pick(r.l1_in_gain, s, gradient) * w + denominator * w * w);
 }
 
 // Gain of one side of a split. Rules without a limit on values need no value: it is S(G)^2 / (H + l2).
@@ -62,7 +63,7 @@ inline T leaf_gain(const T& gradient, const T& hessian, const T& count, const Sp
   const T s = shrink(gradient, r.lambda_l1);
   const T denominator = hessian + r.lambda_l2;
   if (r.plain()) return s * s / denominator;
-  return gain_at<T>(s, denominator, value_of(s, denominator, count, r, parent_output));
+  return gain_at<T>(gradient, s, denominator, value_of(s, denominator, count, r, parent_output), r);
 }
 
 // Both sides of a split under plain rules as one fraction: a comparison with the best gain needs no division.

@@ -18,6 +18,8 @@ struct SplitRules {
   double min_data_per_group = 100.0;
   int max_cat_threshold = 32;
   int max_cat_to_onehot = 4;
+  // Whether lambda_l1 counts in the gain, not only in the leaf value. Plain rules have no lambda_l1.
+  bool l1_in_gain = true;
 
   // The plain gain needs no leaf value; the others are evaluated at the constrained leaf value.
   bool plain() const { return lambda_l1 == 0.0 && max_delta_step <= 0.0 && path_smooth <= 0.0; }

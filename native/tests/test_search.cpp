@@ -78,7 +78,7 @@ double leaf_gain(double g, double h, double count, const SplitRules& r, double p
   if (r.path_smooth > 0.0) {
     w = w * (count / r.path_smooth) / (count / r.path_smooth + 1.0) + parent_output / (count / r.path_smooth + 1.0);
   }
-  return -(2.0 * s * w + (h + r.lambda_l2) * w * w);
+  return -(2.0 * (r.l1_in_gain ? s : g) * w + (h + r.lambda_l2) * w * w);
 }
 
 // Gain of one threshold; kNone if it is not admissible.
@@ -194,6 +194,11 @@ std::vector<SplitRules> all_rules() {
     r.path_smooth = 0.7;
     r.min_data = 3.0;
   });
+  add([](SplitRules& r) {
+    r.lambda_l1 = 3000.0;
+    r.max_delta_step = 2.0;
+    r.l1_in_gain = false;
+  });
   return rules;
 }
 
@@ -249,7 +254,7 @@ double limited_gain(const Leaf& leaf, int t, bool missing_left, const SplitRules
     const bool vary = limits.by_threshold[0] != nullptr;
     w[side] = std::clamp(w[side], vary ? limits.by_threshold[2 * side][t] : limits.low,
                          vary ? limits.by_threshold[2 * side + 1][t] : limits.high);
-    gain -= 2.0 * s * w[side] + d * w[side] * w[side];
+    gain -= 2.0 * (r.l1_in_gain ? s : g[side]) * w[side] + d * w[side] * w[side];
   }
   const bool has_both = t >= limits.first_bin && t < limits.last_bin;
   if (has_both && limits.direction > 0 && w[0] > w[1]) return kNone;

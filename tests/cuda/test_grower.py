@@ -72,6 +72,7 @@ CASES: dict[str, dict[str, Any]] = {
     "few levels": {"max_depth": 3},
     "penalties": {"lambda_l1": 2.0, "lambda_l2": 1.0},
     "limits of values": {"path_smooth": 5.0, "max_delta_step": 0.3},
+    "gains without the penalty": {"lambda_l1": 2.0, "max_delta_step": 0.3, "l1_in_gain": False},
     "random thresholds": {"extra_trees": True},
     "some features": {"feature_fraction": 0.5},
     "categories": {"table": categories},

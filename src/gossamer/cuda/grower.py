@@ -16,6 +16,7 @@ from gossamer.cuda.records import (
     JOB,
     NODE,
     NODE_LIMITS,
+    RULES,
     STATE,
     TASK,
     TREE_NODE,
@@ -54,21 +55,6 @@ _WIDE_ROW: Final = 16
 # `TreeError` of native/cuda/device.h.
 _OTHER_WIDTH: Final = 2
 _NO_SLOT: Final = 3
-
-_RULES: Final = (
-    "lambda_l1",
-    "lambda_l2",
-    "min_gain_to_split",
-    "min_sum_hessian",
-    "min_data",
-    "max_delta_step",
-    "path_smooth",
-    "cat_l2",
-    "cat_smooth",
-    "min_data_per_group",
-    "max_cat_threshold",
-    "max_cat_to_onehot",
-)
 
 
 class DeviceGrower:
@@ -176,7 +162,7 @@ class DeviceGrower:
         self._limit_features(settings)
         self._limit_values(settings)
         args["min_gain_to_split"] = settings.min_gain_to_split
-        for name in _RULES:
+        for name in RULES.names or ():
             args["given_rules"][name] = getattr(settings, name)
 
     def _limit_features(self, settings: _native.GrowParams) -> None:

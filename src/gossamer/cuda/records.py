@@ -15,6 +15,7 @@ RULES: Final = record(
     "f8 lambda_l1 lambda_l2 min_gain_to_split min_sum_hessian min_data max_delta_step",
     "f8 path_smooth cat_l2 cat_smooth min_data_per_group",
     "i4 max_cat_threshold max_cat_to_onehot",
+    "? l1_in_gain",
 )
 
 LAYOUT: Final = record(

@@ -42,6 +42,7 @@ class ParamFields:
     lambda_l1: float
     lambda_l2: float
     max_delta_step: float
+    l1_in_gain: bool
     path_smooth: float
     extra_trees: bool
     extra_seed: int
@@ -189,6 +190,7 @@ class ParamFields:
     max_drop: int
     skip_drop: float
     xgboost_dart_mode: bool
+    drop_single_trees: bool
     normalize_type: str
     uniform_drop: bool
     drop_seed: int

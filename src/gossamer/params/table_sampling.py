@@ -172,6 +172,16 @@ DART: Final = (
         "Weight the trees as XGBoost does.",
     ),
     _dart(
+        "drop_single_trees",
+        (),
+        "bool",
+        False,
+        "Drop single trees, as XGBoost does, instead of all trees of a round. This makes a "
+        "difference with several trees per round: several classes or targets, or "
+        "`num_parallel_tree`.",
+        fixed=True,
+    ),
+    _dart(
         "normalize_type",
         (),
         "enum",

@@ -79,6 +79,14 @@ TREE: Final = (
         "limit, except that values beyond 8 are damped for the log losses.",
     ),
     _tree(
+        "l1_in_gain",
+        (),
+        "bool",
+        True,
+        "Count `lambda_l1` in the gains of splits where `max_delta_step` or "
+        "`monotone_constraints` limit leaf values. XGBoost up to 3.2 does not.",
+    ),
+    _tree(
         "path_smooth",
         (),
         "float",

@@ -68,6 +68,7 @@ def make_grow_params(params: Params) -> _native.GrowParams:
     grow.min_sum_hessian = params.min_sum_hessian_in_leaf
     grow.min_data = params.min_data_in_leaf
     grow.max_delta_step = max(params.max_delta_step, 0.0)
+    grow.l1_in_gain = params.l1_in_gain or not _limits_values(params)
     grow.path_smooth = params.path_smooth
     grow.cat_l2 = params.cat_l2
     grow.cat_smooth = params.cat_smooth
@@ -83,6 +84,12 @@ def make_grow_params(params: Params) -> _native.GrowParams:
     if params.histogram_pool_size > 0:
         grow.max_histogram_bytes = int(min(params.histogram_pool_size, 2.0**40) * 2**20)
     return grow
+
+
+def _limits_values(params: Params) -> bool:
+    """Whether the rules of XGBoost for leaf values within limits apply to all leaves."""
+    signs = [c[1] if isinstance(c, tuple) else c for c in params.monotone_constraints]
+    return params.max_delta_step > 0 or any(signs)
 
 
 class TreeGrower:

@@ -232,16 +232,37 @@ def test_methods_that_need_values_in_memory(method: str) -> None:
         xgb.train({"tree_method": method}, xgb.ExtMemQuantileDMatrix(Once()), 1)
 
 
-@pytest.mark.parametrize("kind", ["tree", "forest"])
-def test_weights_of_dropped_trees(kind: str) -> None:
-    """With every tree dropped in every round nothing is random."""
-    peer = pytest.importorskip("xgboost")
-    rng = np.random.default_rng(0)
-    x = rng.integers(0, 20, size=(400, 3)).astype(float)
-    params = {"booster": "dart", "rate_drop": 1.0, "normalize_type": kind, "max_depth": 3}
-    params |= {"tree_method": "exact", "base_score": 0.5, "eta": 0.4}
-    found = [
-        library.train(params, library.DMatrix(x, x[:, 0] + x[:, 1]), 8).predict(library.DMatrix(x))
-        for library in (xgb, peer)
+def test_categories_in_another_order_are_recoded() -> None:
+    pandas = pytest.importorskip("pandas")
+    codes = RNG.integers(0, 4, 200)
+    names = np.array(["a", "b", "c", "d"])[codes]
+    frames = [
+        pandas.DataFrame({"x": X[:, 0], "c": pandas.Categorical(names, categories=list(order))})
+        for order in ("abcd", "bacd")
     ]
-    np.testing.assert_allclose(*found, rtol=1e-5)
+    label = X[:, 0] + np.array([0, 2, -1, 3])[codes]
+    first, second = (xgb.DMatrix(frame, label, enable_categorical=True) for frame in frames)
+    model = xgb.train({}, second, 3, xgb_model=xgb.train({}, first, 2))
+    at_once = xgb.train({}, first, 5)
+    for data in (first, second):
+        np.testing.assert_allclose(model.predict(data), at_once.predict(data), rtol=1e-5)
+    assert second.get_categories().by_column[1] == ("c", ("b", "a", "c", "d"))  # as it was given
+
+    estimator = xgb.XGBRegressor(n_estimators=2, enable_categorical=True).fit(frames[0], label)
+    further = xgb.XGBRegressor(n_estimators=3, enable_categorical=True)
+    given = [(frame, label) for frame in frames]
+    further.fit(frames[1], label, xgb_model=estimator, eval_set=given, verbose=False)
+    first_log, second_log = (log["rmse"] for log in further.evals_result().values())
+    error = np.sqrt(np.mean((at_once.predict(first) - label) ** 2))
+    assert first_log == second_log == pytest.approx([*first_log[:2], error], rel=1e-5)
+    np.testing.assert_allclose(further.predict(frames[0]), at_once.predict(first), rtol=1e-5)
+
+    like = first.get_categories()
+    again = xgb.DMatrix(frames[1], label, enable_categorical=True, feature_types=like)
+    assert again.get_categories() == like
+    assert again.feature_types == ["float", "c"]
+    np.testing.assert_array_equal(again.get_data().toarray(), first.get_data().toarray())
+
+    other = frames[1].assign(c=pandas.Categorical(np.where(codes == 0, "z", names)))
+    with pytest.raises(ValueError, match="levels"):
+        xgb.train({}, xgb.DMatrix(other, label, enable_categorical=True), 1, xgb_model=model)

@@ -51,6 +51,8 @@ def test_defaults_are_xgboosts() -> None:
         ({"booster": "dart"}, "drop_rate", 0),
         ({"booster": "dart", "sample_type": "weighted"}, "uniform_drop", False),
         ({"booster": "dart"}, "xgboost_dart_mode", True),
+        ({"booster": "dart"}, "drop_single_trees", True),
+        ({"alpha": 1, "max_delta_step": 1}, "l1_in_gain", False),
         ({"monotone_constraints": "(1,-1)"}, "monotone_constraints", (1, -1)),
         ({"max_cat_threshold": 5}, "max_cat_threshold", 5),
         ({"sampling_method": "uniform"}, "data_sample_strategy", "bagging"),
@@ -188,6 +190,22 @@ def test_a_misspelt_value_is_an_error_of_ours() -> None:
         xgb.train({"objective": "reg:squarederr"}, data)
     with pytest.raises(ParameterError, match="metric"):
         xgb.train({"eval_metric": "rsme"}, data)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"min_child_weight": -1}, r"^min_child_weight \(min_sum_hessian_in_leaf\) is out of"),
+        ({"reg_lambda": -1}, r"^lambda/reg_lambda \(lambda_l2\) is out of range"),
+        ({"subsample": "all"}, r"^subsample \(bagging_fraction\) has an invalid value"),
+        ({"learning_rate": -1}, r"^eta \(learning_rate\) is out of range"),
+        ({"grow_policy": "bestfirst"}, "^grow_policy is not a known name"),
+    ],
+    ids=str,
+)
+def test_messages_have_xgboosts_names(given: dict[str, Any], message: str) -> None:
+    with pytest.raises(ParameterError, match=message):
+        xgb.train(given, xgb.DMatrix([[1.0], [2.0]], label=[0, 1]))
 
 
 def test_xgboosts_names_are_all_known() -> None:

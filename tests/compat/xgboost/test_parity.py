@@ -89,6 +89,46 @@ def test_a_sparse_table_for_a_model_of_a_dense_one(few_values: Any) -> None:
     np.testing.assert_allclose(my_errors, their_errors, rtol=1e-4)
 
 
+@pytest.mark.parametrize("limit", [{"max_delta_step": 0.3}, {"monotone_constraints": "(1,0,0,0)"}])
+@pytest.mark.parametrize("method", ["exact", "hist", "approx"])
+def test_gains_of_limited_values_do_not_count_alpha(
+    numbers: Any, limit: dict[str, Any], method: str
+) -> None:
+    table = np.round(numbers.x[:, :4], 1)
+    params = {"alpha": 20.0, "max_depth": 4, "tree_method": method, "base_score": 0.5, **limit}
+
+    def script(xgb: Any) -> Any:
+        model = xgb.train(params, xgb.DMatrix(table, numbers.y), 5)
+        return model.trees_to_dataframe()
+
+    mine, other = both(script)
+    assert len(other) > 50
+    assert mine["Feature"].tolist() == other["Feature"].tolist()
+    np.testing.assert_allclose(mine["Gain"], other["Gain"], rtol=1e-4, atol=1e-4)
+    is_split = mine["Feature"] != "Leaf"
+    left = [np.nan_to_num(frame["Cover"][is_split]) for frame in (mine, other)]
+    np.testing.assert_allclose(*left, rtol=1e-5)
+
+
+@pytest.mark.parametrize("n_targets", [1, 3])
+@pytest.mark.parametrize("n_parallel", [1, 2])
+@pytest.mark.parametrize("normalize_type", ["tree", "forest"])
+def test_dart_weighs_single_trees(
+    few_values: Any, n_targets: int, n_parallel: int, normalize_type: str
+) -> None:
+    """All trees are dropped in each round, so nothing is random."""
+    label = np.stack([few_values.y, few_values.x[:, 1], few_values.x[:, 2]], axis=1)[:, :n_targets]
+    params = {"booster": "dart", "rate_drop": 1.0, "normalize_type": normalize_type, "max_depth": 3}
+    params |= {"num_parallel_tree": n_parallel, "base_score": 0.5}
+
+    def script(xgb: Any) -> Any:
+        data = xgb.DMatrix(few_values.x, label)
+        return xgb.train(params, data, 6).predict(data)
+
+    mine, other = both(script)
+    np.testing.assert_allclose(mine, other, rtol=1e-4, atol=1e-4)
+
+
 @pytest.mark.parametrize("objective", ["reg:squarederror", "binary:logistic"])
 @pytest.mark.parametrize("is_sparse", [False, True])
 def test_exact_trees_are_the_same(numbers: Any, objective: str, is_sparse: bool) -> None:

@@ -66,6 +66,15 @@ def test_batches_that_do_not_fit() -> None:
         ours.QuantileDMatrix(batches_of(ours, parts))
 
 
+@pytest.mark.parametrize("kind", ["DMatrix", "QuantileDMatrix", "ExtMemQuantileDMatrix"])
+def test_columns_of_categories_in_some_batches(kind: str) -> None:
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({"a": [1, 2], "b": [3, 4]})
+    parts = [{"data": frame.astype({name: "category"}), "label": [0, 1]} for name in ("a", "b")]
+    with pytest.raises(DataError, match="Inconsistent feature types"):
+        getattr(ours, kind)(batches_of(ours, parts), enable_categorical=True)
+
+
 def test_libsvm_files(tmp_path: Path) -> None:
     path = tmp_path / "train.txt"
     path.write_text("1 0:1.5 2:3\n0 1:2\n1 0:0 2:4.5\n0 2:1\n")
@@ -155,6 +164,26 @@ def to_sparse(part: np.ndarray) -> Any:
 
 def whole_shape(data: Any) -> tuple[int, int]:
     return data.num_row(), data.num_col()
+
+
+def test_categories_in_external_memory() -> None:
+    pandas = pytest.importorskip("pandas")
+    x, y, parts = rows_in_batches()
+    levels = pandas.CategoricalDtype(["low", "high"])
+
+    def to_frame(rows: Any) -> Any:
+        frame = pandas.DataFrame(rows, columns=list("abcd"))
+        kinds = pandas.Series(np.where(frame["a"] > 0, "high", "low"))
+        return frame.assign(a=kinds.astype(levels))
+
+    for part in parts:
+        part["data"] = to_frame(part["data"])
+    data = ours.ExtMemQuantileDMatrix(batches_of(ours, parts), enable_categorical=True)
+    whole = ours.DMatrix(to_frame(x), y, enable_categorical=True)
+    model = ours.train({"max_depth": 4}, data, 5)
+    np.testing.assert_array_equal(model.predict(data), model.predict(whole))
+    leaves = [model.predict(rows, pred_leaf=True) for rows in (data, whole)]
+    np.testing.assert_array_equal(*leaves)
 
 
 def test_external_memory_keeps_weights_and_the_limit() -> None:

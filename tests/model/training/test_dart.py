@@ -37,6 +37,10 @@ KINDS: dict[str, tuple[dict[str, Any], np.ndarray]] = {
     "columns": ({"feature_fraction": 0.5, "extra_trees": True}, LABEL),
     "xgboost": ({"xgboost_dart_mode": True}, LABEL),
     "uniform": ({"uniform_drop": True, "max_drop": 2}, LABEL),
+    "single trees": (
+        {"objective": "multiclass", "num_class": 3, "drop_single_trees": True},
+        CLASSES,
+    ),
 }
 
 
@@ -132,6 +136,22 @@ def test_bookkeeping(xgboost_mode: bool, uniform: bool, max_drop: int) -> None:
             own = getattr(booster.model.forest.tree(t), name)
             rate = booster.training.boosting._rates[t]  # type: ignore[union-attr]
             np.testing.assert_allclose(own, getattr(grown, name) * weight / rate, atol=1e-9)
+
+
+def test_single_trees_have_weights_of_their_own() -> None:
+    booster = make_booster("single trees")
+    for _ in range(12):
+        booster.update()
+    boosting = booster.training.boosting  # type: ignore[union-attr]
+    assert isinstance(boosting, Dart)
+    by_round = np.reshape(boosting._factors, (12, 3))
+    assert (by_round.min(axis=1) < by_round.max(axis=1)).any()
+    for t, factor in enumerate(boosting._factors):
+        grown = booster.training.trees[t].leaf_value  # type: ignore[union-attr]
+        own = booster.model.forest.tree(t).leaf_value
+        np.testing.assert_allclose(own, grown * factor, atol=1e-9)
+    with pytest.raises(GossamerError, match="drop_single_trees"):
+        booster.reset_parameter({"drop_single_trees": False})
 
 
 @settings(deadline=None)

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from gossamer.arguments import as_list, check_flags
 from gossamer.compat.xgboost import binary_file
-from gossamer.compat.xgboost.categories import Categories
+from gossamer.compat.xgboost.categories import Categories, recode
 from gossamer.compat.xgboost.fields import check_field, check_rows, read_feature_weights
 from gossamer.compat.xgboost.positional import warn_of_positions
 from gossamer.compat.xgboost.quantile_cuts import quantile_cuts
@@ -32,6 +32,7 @@ from gossamer.compat.xgboost.table import (
 )
 from gossamer.cuda.arrays import to_host
 from gossamer.data import Dataset, as_table
+from gossamer.data.categories.levels import Levels
 from gossamer.data.dataset import built_data
 from gossamer.data.labels.queries import check_group, check_query, take_queries
 from gossamer.data.table.sparse import is_sparse
@@ -120,7 +121,7 @@ class DMatrix:
         elif isinstance(data, (str, os.PathLike)):
             data, own = read_file(data)
             given |= own
-        table = read_table(data, missing)
+        table = recode(read_table(data, missing), feature_types)
         check_finite(table, missing)
         self._start(table, *shape_of(table))
         if not enable_categorical:
@@ -353,9 +354,7 @@ class DMatrix:
             DataError: In functions that `cv` calls, which are shown labels and the like only.
         """
         if self._table is None:
-            raise DataError.because(
-                "this field cannot be read; only labels, weights and the like can"
-            )
+            raise DataError.because("only labels, weights and the like can be read here")
         return self._table
 
     @property
@@ -430,17 +429,18 @@ class DMatrix:
 
     # ---- for training ----
 
-    def as_train_set(self, params: Mapping[str, Any]) -> Dataset:
+    def as_train_set(self, params: Mapping[str, Any], levels: Levels | None = None) -> Dataset:
         """Return the data set to train on; made once for the same kind of bins.
 
         Args:
             params: Our parameters of the training.
+            levels: Of a model to continue from, whose categories have other codes.
         """
         is_ranking = str(params.get("objective")).startswith("rank:")
         wanted = {name: params[name] for name in BINNING_PARAMS if name in params}
         # With other bins it is another data set: some training may still use this one.
-        if self._train_set is None or self._train_set_params != wanted:
-            self._train_set = self._make(self.user_table(), None, wanted)
+        if self._train_set is None or levels is not None or self._train_set_params != wanted:
+            self._train_set = self._make(recode(self.user_table(), levels), None, wanted)
             self._train_set_params = wanted
         if is_ranking and self.query_sizes is None:
             self._train_set.set_group(self.one_query())
@@ -453,7 +453,7 @@ class DMatrix:
             train_set: What is trained on.
             has_zeros: Whether zeros are values there, and absent entries must be made missing.
         """
-        table = self.user_table()
+        table = recode(self.user_table(), train_set.levels)
         found = to_dense(table) if has_zeros and self.is_sparse else table
         valid_set = self._make(found, train_set, {})
         if self.query_sizes is None and train_set.group is not None:

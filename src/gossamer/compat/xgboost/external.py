@@ -11,6 +11,7 @@ from gossamer.compat.xgboost.quantile_dmatrix import QuantileDMatrix
 from gossamer.compat.xgboost.sources import BatchSource, DataIter
 from gossamer.compat.xgboost.table import to_csr
 from gossamer.data import Dataset
+from gossamer.data.categories.levels import Levels
 from gossamer.errors import DataTypeError, NotSupportedError
 from gossamer.params.check_method import VALUE_METHODS
 
@@ -84,7 +85,7 @@ class ExtMemQuantileDMatrix(QuantileDMatrix):
         if prefix is not None:
             self.storage["cache_dir"] = os.path.dirname(os.path.abspath(prefix))
 
-    def as_train_set(self, params: Mapping[str, Any]) -> Dataset:
+    def as_train_set(self, params: Mapping[str, Any], levels: Levels | None = None) -> Dataset:
         """Return the data set to train on; see `DMatrix.as_train_set`.
 
         Raises:
@@ -95,7 +96,7 @@ class ExtMemQuantileDMatrix(QuantileDMatrix):
             raise NotSupportedError.because(
                 "Only the `hist` method grows trees on an ExtMemQuantileDMatrix", got=method
             )
-        return super().as_train_set(params)
+        return super().as_train_set(params, levels)
 
     def num_nonmissing(self) -> int:
         """Return the number of values that are not missing; all batches are read."""

@@ -47,6 +47,8 @@ class InTraining:
             ours |= estimate_start(ours, data)
         start = take_start(ours)
         train_set = data.as_train_set(ours)
+        if base is not None and base.model.levels not in (None, train_set.levels):
+            train_set = data.as_train_set(ours, base.model.levels)
         self.data, self.has_function = data, has_function
         self.function: ObjectiveFunction | None = None
         self.predicts_classes = False

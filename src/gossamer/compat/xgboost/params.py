@@ -20,6 +20,7 @@ from gossamer.compat.xgboost.metrics import default_metric, our_metric
 from gossamer.errors import NotSupportedError, ParameterError
 from gossamer.model.formats.xgboost_objective import to_margin
 from gossamer.params import CANONICAL, TABLE
+from gossamer.params.coerce import coerce
 from gossamer.params.suggest import did_you_mean
 
 if TYPE_CHECKING:
@@ -109,10 +110,12 @@ DEFAULTS: Final[Mapping[str, Any]] = {
     "min_data_per_group": 1,
     "cat_l2": 0.0,
     "cat_target_statistics": "off",
+    "l1_in_gain": False,
 }
 _DART_DEFAULTS: Final[Mapping[str, Any]] = {
     "boosting": "dart",
     "xgboost_dart_mode": True,
+    "drop_single_trees": True,
     "drop_rate": 0.0,
     "skip_drop": 0.0,
     "max_drop": 0,
@@ -331,6 +334,10 @@ def _renamed(name: str, value: Any) -> dict[str, Any]:
         raise NotSupportedError.because(
             f"{name} is not supported in this version of Gossamer", got=value
         )
+    is_one_value = ours in TABLE and TABLE[ours].kind in ("int", "float", "enum")
+    if is_one_value and name not in ("base_score", "num_class"):  # these are translated further
+        others = [other for other, first in ALIASES.items() if first == name and other != ours]
+        coerce(TABLE[ours], value, "/".join([name, *others]))  # an error says XGBoost's name
     return {ours: value}
 
 

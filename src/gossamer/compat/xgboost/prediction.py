@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gossamer.compat.xgboost.dmatrix import DMatrix
+from gossamer.compat.xgboost.sources import BatchSource
 from gossamer.compat.xgboost.table import names_of, to_dense
 from gossamer.data import as_table
 from gossamer.data.categories.levels import NO_LEVELS
@@ -105,8 +106,11 @@ def to_predictions(core: CoreBooster, score: npt.NDArray[np.float64]) -> npt.NDA
 
 
 def parts_of(core: CoreBooster, table: Any) -> Iterator[Any]:
-    """The table as the model can predict it; of sparse ones some rows at a time."""
-    if is_sparse(table) and not core.resolved_params.zero_as_missing:
+    """The table as the model can predict it; batches and sparse tables some rows at a time."""
+    if isinstance(table, BatchSource):
+        for batch in table.read():
+            yield from parts_of(core, batch)
+    elif is_sparse(table) and not core.resolved_params.zero_as_missing:
         step = max(_DENSE_VALUES // max(table.shape[1], 1), 1)
         rows = table.tocsr()
         for begin in range(0, max(table.shape[0], 1), step):

@@ -75,8 +75,13 @@ class DataIter(ABC):
 
 
 def each_batch(batches: Any) -> Iterator[tuple[Any, dict[str, Any]]]:
-    """Read all batches from the first on: the table of each, and its fields by name."""
+    """Read all batches from the first on: the table of each, and its fields by name.
+
+    Raises:
+        DataError: If a column has categories in some batches only.
+    """
     found: list[tuple[Any, dict[str, Any]]] = []
+    first: list[int] | None = None
 
     def input_data(*args: Any, data: Any = None, **fields: Any) -> None:
         if args:
@@ -85,8 +90,22 @@ def each_batch(batches: Any) -> Iterator[tuple[Any, dict[str, Any]]]:
 
     batches.reset()
     while batches.next(input_data):
-        yield from found
+        for data, fields in found:
+            columns = _columns_of_categories(data)
+            first = columns if first is None else first
+            if columns != first:
+                raise DataError.because(
+                    "Inconsistent feature types: batches have categories in different columns",
+                    got=f"columns {columns}",
+                    expected=f"columns {first}, as in the first batch",
+                )
+            yield data, fields
         found.clear()
+
+
+def _columns_of_categories(data: Any) -> list[int]:
+    types = data.dtypes if is_frame(data) and hasattr(data, "dtypes") else ()
+    return [i for i, dtype in enumerate(types) if str(dtype).lower().startswith("categor")]
 
 
 def join_fields(batches: Any, given: Sequence[dict[str, Any]]) -> dict[str, Any]:

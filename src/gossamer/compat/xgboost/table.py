@@ -160,10 +160,7 @@ def _type_of(dtype: str) -> str:
 
 
 def choose_types(given: Any, table: Any) -> Any:
-    """Return the types of the columns that were given, or a frame's own.
-
-    Frames know their categories by name, so that `Categories` of other data add nothing.
-    """
+    """Return the types of the columns that were given, or a frame's own."""
     is_own = given is None or isinstance(given, Categories)
     return types_of(table) if is_own else given
 

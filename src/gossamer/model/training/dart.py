@@ -44,6 +44,7 @@ class Dart(Boosting):
     """Trees are left out at random, and weighed again when they come back.
 
     `Training.trees` are the trees as they were grown; the model has their values times a factor.
+    What is left out at once is a **part**: a round, or a tree with `drop_single_trees`.
     """
 
     adds_trees: ClassVar[bool] = False
@@ -55,12 +56,13 @@ class Dart(Boosting):
         self._unit = 0.0  # 0: not known before a tree has split
         self._unit_from = 0  # round that made it known
         self._start: list[float] = []  # before it became a multiple of the unit
-        # By round: the learning rate its trees were grown with, what they are multiplied by now,
-        # and which factors it changed: (round, factor before).
-        self._rates: list[float] = []
+        # By part: what its trees are multiplied by now.
         self._factors: list[float] = []
+        # By round: the learning rate its trees were grown with, and which factors it changed:
+        # (part, factor before).
+        self._rates: list[float] = []
         self._changes: list[list[tuple[int, float]]] = []
-        # The round in progress: rounds left out, their factors after it, and scores.
+        # The round in progress: parts left out, their factors after it, and scores.
         self._dropped: dict[int, float] = {}
         self._at: Scores | None = None
         self._room: Scores | None = None
@@ -70,9 +72,11 @@ class Dart(Boosting):
     def begin_round(self, training: Training, n_round: int) -> RoundScores:
         """See `Boosting`."""
         params = self._params
-        dropped = choose_dropped(params, n_round, self._weights())
+        n_new = self._parts_of(training)
+        dropped = choose_dropped(params, n_round, self._weights(n_new))
         rate = params.learning_rate
-        share = rate if params.xgboost_dart_mode else 1.0  # of the new tree, next to one dropped
+        # Of a new part, next to one dropped.
+        share = (rate if params.xgboost_dart_mode else 1.0) / n_new
         is_forest = params.xgboost_dart_mode and params.normalize_type == "forest"
         weight = min(len(dropped), 1) if is_forest else len(dropped)
         if weight > 0 or not params.xgboost_dart_mode:
@@ -101,7 +105,7 @@ class Dart(Boosting):
         self._room[:, 0] = train.score.reshape(n_trees, size)
         self._room[:, 1] = 0.0
         for j, factor in self._dropped.items():
-            for t, tree in self._round(training, j):
+            for t, tree in self._part(training, j):
                 old, new = (self._values(tree, f) for f in (self._factors[j], factor))
                 both = np.stack([v.reshape(tree.n_leaves, -1) for v in (-old, new)], axis=1).ravel()
                 score = self._room[t % n_trees].reshape(-1)
@@ -130,7 +134,7 @@ class Dart(Boosting):
         self._at = None
         self._rates.append(self._rate)
         self._changes.append(changes)
-        self._factors = [*factors, 1.0]
+        self._factors = factors + [1.0] * self._parts_of(training)
 
     def rewind(self, training: Training, n_rounds: int, with_scores: bool = True) -> None:
         """See `Boosting`."""
@@ -138,13 +142,14 @@ class Dart(Boosting):
         for changes in reversed(self._changes[n_rounds:]):
             for j, factor in changes:
                 factors[j] = factor
-        factors[n_rounds:] = [0.0] * (len(factors) - n_rounds)
+        n_parts = n_rounds * self._parts_of(training)
+        factors[n_parts:] = [0.0] * (len(factors) - n_parts)
         if with_scores:
             moved = [(j, f) for j, f in enumerate(factors) if f != self._factors[j]]
             for scored in (training.train, *training.valid):
                 self._move(training, scored, moved)
         del training.trees[n_rounds * training.trees_per_round :]
-        self._factors = factors[:n_rounds]
+        self._factors = factors[:n_parts]
         del self._rates[n_rounds:], self._changes[n_rounds:]
         if self._unit > 0.0 and n_rounds <= self._unit_from:
             self._unit = 0.0
@@ -152,12 +157,17 @@ class Dart(Boosting):
             for scored in (training.train, *training.valid):
                 self.start_scores(training, scored)
 
-    def _weights(self) -> list[float]:
-        return [rate * factor for rate, factor in zip(self._rates, self._factors, strict=True)]
+    def _parts_of(self, trees: Training | Forest) -> int:
+        """How many parts a round has."""
+        return trees.trees_per_round if self._params.drop_single_trees else 1
 
-    def _round(self, training: Training, j: int) -> Iterator[tuple[int, Any]]:
-        """Number and tree of every tree of a round that has a split."""
-        k = training.trees_per_round
+    def _weights(self, n_parts: int) -> list[float]:
+        rates = [rate for rate in self._rates for _ in range(n_parts)]
+        return [rate * factor for rate, factor in zip(rates, self._factors, strict=True)]
+
+    def _part(self, training: Training, j: int) -> Iterator[tuple[int, Any]]:
+        """Number and tree of every tree of a part that has a split."""
+        k = training.trees_per_round // self._parts_of(training)
         for t in range(j * k, (j + 1) * k):
             if training.trees[t].n_leaves > 1:
                 yield t, training.trees[t]
@@ -195,9 +205,9 @@ class Dart(Boosting):
     def _move(
         self, training: Training, scored: ScoredSet, factors: Iterable[tuple[int, float]]
     ) -> None:
-        """Bring scores from the factors that rounds have to others."""
+        """Bring scores from the factors that parts have to others."""
         for j, factor in factors:
-            for t, tree in self._round(training, j):
+            for t, tree in self._part(training, j):
                 step = self._values(tree, factor) - self._values(tree, self._factors[j])
                 add_tree(training, scored, t, tree, step)
 
@@ -214,7 +224,7 @@ class Dart(Boosting):
     def add_rounds(self, training: Training, scored: ScoredSet) -> None:
         """See `Boosting`."""
         for j, factor in enumerate(self._factors):
-            for t, tree in self._round(training, j):
+            for t, tree in self._part(training, j):
                 add_tree(training, scored, t, tree, self._values(tree, factor))
 
     # ---- the model ----
@@ -223,9 +233,10 @@ class Dart(Boosting):
         """See `Boosting`."""
         if self._unit == 0.0:
             return forest
-        n_before = forest.n_rounds - len(self._factors)  # of a model that is trained further
-        factor = np.append(np.ones(n_before), self._factors)
-        by_tree = np.repeat(factor, forest.trees_per_round)
+        n_parts = self._parts_of(forest)
+        n_before = forest.n_rounds - len(self._rates)  # of a model that is trained further
+        factor = np.append(np.ones(n_before * n_parts), self._factors)
+        by_tree = np.repeat(factor, forest.trees_per_round // n_parts)
         arrays = dict(forest.arrays)
         for name, begin in (("node_value", forest.node_begin), ("leaf_value", forest.leaf_begin)):
             arrays[name] = arrays[name] * np.repeat(by_tree, np.diff(begin) * forest.n_values)
@@ -270,7 +281,7 @@ class Dart(Boosting):
 
 
 def choose_dropped(params: Params, n_round: int, weights: Sequence[float]) -> list[int]:
-    """Choose the rounds to leave out.
+    """Choose the parts of the model (rounds, or single trees) to leave out.
 
     Each is left out with the chance `drop_rate`, times its weight over their mean unless
     `uniform_drop`. With `max_drop` chances are lowered so that no more are expected; of those
@@ -279,7 +290,7 @@ def choose_dropped(params: Params, n_round: int, weights: Sequence[float]) -> li
     Args:
         params: Parameters of the dropout.
         n_round: Number of the round.
-        weights: Of each round so far.
+        weights: Of each part so far.
 
     Example:
         >>> from gossamer.params import resolve
