@@ -43,6 +43,7 @@ void HistogramEvaluator::start(Team& team, const TreeTask& task) {
   rules_ = scale_rules(given, quantised_.layout());
   costs_.start(task, quantised_.layout(), data_.exchange);
   plan_features();
+  plan_plain_features();
   resident_ = std::make_unique<ResidentRows>(*data_.matrix, sparse_.get());
   pool_.configure(shape_.n_cells, shape_.n_light(), layout().wide, search_->max_histogram_bytes);
   make_scratch(team.n_threads());

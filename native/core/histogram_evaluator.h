@@ -151,6 +151,7 @@ class HistogramEvaluator : public LeafEvaluator {
   };
 
   void plan_features();
+  void plan_plain_features();
   void make_scratch(int n_threads);
   std::vector<Family> make_families(std::span<const LeafJob> jobs);
   std::vector<BuiltHistogram> build(Team& team, std::span<const LeafJob> jobs, std::vector<Family>& families);
@@ -183,6 +184,9 @@ class HistogramEvaluator : public LeafEvaluator {
   }
   void search_lanes(std::span<const SearchedLeaf> leaves, Family& family, const LaneBlock& block, int thread,
                     Found* found);
+  void search_side(const SearchedLeaf& leaf, std::int32_t group, std::int32_t lane, std::int32_t end, int thread,
+                   Found& best);
+  void search_plain(const SearchedLeaf& leaf, std::span<const SearchedFeature> features, int thread, Found& best);
   void search_digit(const SearchedLeaf& leaf, const Digit& digit, int thread, Found& best);
   void search_sparse(std::span<const SearchedLeaf> leaves, Family& family, SearchTask& task, int thread);
   bool search_sparse_block(const SearchedLeaf& leaf, const SparseRows::Block& block, int thread, Found& best);
@@ -205,6 +209,10 @@ class HistogramEvaluator : public LeafEvaluator {
   std::vector<std::int32_t> own_blocks_;  // blocks of sparse_ that are searched here
   bool votes_ = false;                    // shards elect the features whose cells are exchanged
   bool one_by_one_ = false;               // every feature must be searched on its own
+  // Features that are searched many at a time, by lane. Empty: every feature is searched on its own.
+  std::vector<SearchedFeature> plain_;
+  std::vector<std::int32_t> plain_begin_;  // by lane of all groups: the first of its features, or of lanes after it
+  std::vector<std::int32_t> first_lane_;   // by group
   std::vector<NodeState> nodes_;
   HistogramPool pool_;
   std::vector<Holder> holders_[2];  // small and large; heaps, the smallest gain first. Entries may be outdated

@@ -82,13 +82,36 @@ void HistogramEvaluator::search(Team& team, std::span<const SearchedLeaf> leaves
 
 // ---- lanes ----
 
-// Lane by lane, so that cells are merged, subtracted and searched while they are in cache.
+// A numeric feature that has its lane to itself is searched together with others.
+void HistogramEvaluator::plan_plain_features() {
+  plain_.clear();
+  plain_begin_.clear();
+  first_lane_.clear();
+  const bool together = !layout().wide && rules_.plain() && !one_by_one_;
+  for (const Group& group : data_.matrix->groups()) {
+    first_lane_.push_back(static_cast<std::int32_t>(plain_begin_.size()));
+    for (const Lane& lane : group.lanes) {
+      plain_begin_.push_back(static_cast<std::int32_t>(plain_.size()));
+      const std::int32_t first = lane.digits.front().features.front();
+      const Feature& f = feature(first);
+      if (!together || f.shared || f.bundled || f.is_categorical() || f.l2 != 0.0) continue;
+      plain_.push_back({first, f.n_value_bins, f.first_cell, f.has_missing});
+    }
+  }
+  plain_begin_.push_back(static_cast<std::int32_t>(plain_.size()));
+}
+
+// A few lanes at a time, so that cells are merged, subtracted and searched while they are in cache.
 void HistogramEvaluator::search_lanes(std::span<const SearchedLeaf> leaves, Family& family, const LaneBlock& block,
                                       int thread, Found* found) {
+  constexpr std::int64_t kStepCells = 1024;
   const Group& group = data_.matrix->groups()[at(block.group)];
-  for (std::int32_t lane = block.first; lane < block.first + block.n; ++lane) {
+  const std::int32_t end = block.first + block.n;
+  for (std::int32_t lane = block.first, next = lane; lane < end; lane = next) {
     const std::int64_t first = group.lane_begin(lane);
-    const CellRange range{group.first_cell + first, group.lane_begin(lane + 1) - first};
+    next = lane + 1;
+    while (next < end && group.lane_begin(next + 1) - first <= kStepCells) ++next;
+    const CellRange range{group.first_cell + first, group.lane_begin(next) - first};
     for (BuiltHistogram* const built : family.built) {
       if (built != nullptr) built->merge_lanes(shape_, block.group, range);
     }
@@ -98,12 +121,43 @@ void HistogramEvaluator::search_lanes(std::span<const SearchedLeaf> leaves, Fami
     }
     for (std::size_t side = 0; side < 2; ++side) {
       if (family.jobs[side] == kNone || !leaves[family.jobs[side]].is_searched()) continue;
-      const SearchedLeaf& leaf = leaves[family.jobs[side]];
-      const auto& digits = group.lanes[at(lane)].digits;
-      if (leaf.elected != nullptr && !has_elected(digits, leaf.elected)) continue;  // no cells of this lane were sent
-      for (const Digit& digit : digits) search_digit(leaf, digit, thread, found[side]);
+      search_side(leaves[family.jobs[side]], block.group, lane, next, thread, found[side]);
     }
   }
+}
+
+void HistogramEvaluator::search_side(const SearchedLeaf& leaf, std::int32_t group, std::int32_t lane, std::int32_t end,
+                                     int thread, Found& best) {
+  const bool packed = !leaf.histogram->large;
+  const std::int32_t* const begin = plain_begin_.data() + first_lane_[at(group)];
+  if (packed) search_plain(leaf, {plain_.data() + begin[lane], plain_.data() + begin[end]}, thread, best);
+  for (; lane < end; ++lane) {
+    if (packed && begin[lane] < begin[lane + 1]) continue;
+    const auto& digits = data_.matrix->groups()[at(group)].lanes[at(lane)].digits;
+    if (leaf.elected != nullptr && !has_elected(digits, leaf.elected)) continue;  // no cells of this lane were sent
+    for (const Digit& digit : digits) search_digit(leaf, digit, thread, best);
+  }
+}
+
+void HistogramEvaluator::search_plain(const SearchedLeaf& leaf, std::span<const SearchedFeature> features, int thread,
+                                      Found& best) {
+  if (features.empty()) return;
+  PackedSearchArgs args;
+  args.cells = leaf.histogram->words.data();
+  args.features = features.data();
+  args.n_features = std::ssize(features);
+  args.allowed = allowed_.flags(leaf.job->node);
+  args.gradient = static_cast<double>(leaf.sums.gradient);
+  args.hessian = hessian_of(leaf.sums);
+  args.count = leaf.sums.count;
+  args.scratch = search_scratch_[at(thread)].data();
+  PackedCandidate candidate{best.gain, best.split.feature};
+  if (!kernels().search_packed(args, layout(), rules_, candidate)) return;
+  best.gain = candidate.gain;
+  best.split = BestSplit{};
+  best.split.feature = candidate.feature;
+  best.split.threshold = candidate.threshold;
+  best.split.missing_left = candidate.missing_left;
 }
 
 void HistogramEvaluator::search_digit(const SearchedLeaf& leaf, const Digit& digit, int thread, Found& best) {

@@ -93,6 +93,34 @@ struct Candidate {
   bool missing_left = false;
 };
 
+// A numeric feature whose cells lie next to one another in the histogram of a leaf.
+struct SearchedFeature {
+  std::int32_t feature = -1;
+  std::int32_t n_value_bins = 0;
+  std::int64_t first_cell = 0;
+  bool has_missing = false;  // then the cell after the value bins holds the missing rows
+};
+
+// Several such features of one leaf with packed cells, for plain rules without limits.
+struct PackedSearchArgs {
+  const PackedCell* cells = nullptr;  // of the leaf's histogram
+  const SearchedFeature* features = nullptr;
+  std::int64_t n_features = 0;
+  const char* allowed = nullptr;  // by feature; nullptr: all
+  double gradient = 0.0;          // sums over the whole leaf
+  double hessian = 0.0;
+  std::int64_t count = 0;
+  double* scratch = nullptr;  // as for SearchArgs
+};
+
+// The best so far, over several calls: equal gains go to the smaller feature.
+struct PackedCandidate {
+  double gain = -1.0e300;
+  std::int32_t feature = -1;
+  int threshold = -1;
+  bool missing_left = false;
+};
+
 // One feature of one leaf, its rows in the order of their values.
 struct SortedSearchArgs {
   const std::uint32_t* entries = nullptr;  // rows; highest bit set: the value differs from the entry before
@@ -366,6 +394,7 @@ struct KernelTable {
 
   // Improves `best` in place; returns whether it did. Gains must be strictly better.
   bool (*search)(const SearchArgs&, const CellLayout&, const SplitRules&, Candidate& best);
+  bool (*search_packed)(const PackedSearchArgs&, const CellLayout&, const SplitRules&, PackedCandidate& best);
   bool (*search_right)(const SearchRightArgs&, const CellLayout&, const SplitRules&, FeatureCandidate& best);
   // Evaluates the thresholds between entries; threshold t: t entries go left. The entries are added to args.before.
   bool (*search_sorted)(SortedSearchArgs&, const CellLayout&, const SplitRules&, Candidate& best);  // then settle()
