@@ -186,7 +186,8 @@ class HistogramEvaluator : public LeafEvaluator {
                     Found* found);
   void search_side(const SearchedLeaf& leaf, std::int32_t group, std::int32_t lane, std::int32_t end, int thread,
                    Found& best);
-  void search_plain(const SearchedLeaf& leaf, std::span<const SearchedFeature> features, int thread, Found& best);
+  void search_plain(const SearchedLeaf& leaf, std::span<const SearchedFeature> features, std::int64_t lane_cells,
+                    int thread, Found& best);
   void search_digit(const SearchedLeaf& leaf, const Digit& digit, int thread, Found& best);
   void search_sparse(std::span<const SearchedLeaf> leaves, Family& family, SearchTask& task, int thread);
   bool search_sparse_block(const SearchedLeaf& leaf, const SparseRows::Block& block, int thread, Found& best);

@@ -104,7 +104,7 @@ void HistogramEvaluator::plan_plain_features() {
 // A few lanes at a time, so that cells are merged, subtracted and searched while they are in cache.
 void HistogramEvaluator::search_lanes(std::span<const SearchedLeaf> leaves, Family& family, const LaneBlock& block,
                                       int thread, Found* found) {
-  constexpr std::int64_t kStepCells = 1024;
+  constexpr std::int64_t kStepCells = 2048;  // eight lanes of 256 cells are searched side by side
   const Group& group = data_.matrix->groups()[at(block.group)];
   const std::int32_t end = block.first + block.n;
   for (std::int32_t lane = block.first, next = lane; lane < end; lane = next) {
@@ -130,22 +130,27 @@ void HistogramEvaluator::search_side(const SearchedLeaf& leaf, std::int32_t grou
                                      int thread, Found& best) {
   const bool packed = !leaf.histogram->large;
   const std::int32_t* const begin = plain_begin_.data() + first_lane_[at(group)];
-  if (packed) search_plain(leaf, {plain_.data() + begin[lane], plain_.data() + begin[end]}, thread, best);
+  const Group& lanes = data_.matrix->groups()[at(group)];
+  if (packed) {
+    const std::span<const SearchedFeature> plain(plain_.data() + begin[lane], plain_.data() + begin[end]);
+    search_plain(leaf, plain, lanes.two_bytes ? 0 : lanes.lane_cells, thread, best);
+  }
   for (; lane < end; ++lane) {
     if (packed && begin[lane] < begin[lane + 1]) continue;
-    const auto& digits = data_.matrix->groups()[at(group)].lanes[at(lane)].digits;
+    const auto& digits = lanes.lanes[at(lane)].digits;
     if (leaf.elected != nullptr && !has_elected(digits, leaf.elected)) continue;  // no cells of this lane were sent
     for (const Digit& digit : digits) search_digit(leaf, digit, thread, best);
   }
 }
 
-void HistogramEvaluator::search_plain(const SearchedLeaf& leaf, std::span<const SearchedFeature> features, int thread,
-                                      Found& best) {
+void HistogramEvaluator::search_plain(const SearchedLeaf& leaf, std::span<const SearchedFeature> features,
+                                      std::int64_t lane_cells, int thread, Found& best) {
   if (features.empty()) return;
   PackedSearchArgs args;
   args.cells = leaf.histogram->words.data();
   args.features = features.data();
   args.n_features = std::ssize(features);
+  args.lane_cells = lane_cells;
   args.allowed = allowed_.flags(leaf.job->node);
   args.gradient = static_cast<double>(leaf.sums.gradient);
   args.hessian = hessian_of(leaf.sums);

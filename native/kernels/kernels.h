@@ -106,6 +106,7 @@ struct PackedSearchArgs {
   const PackedCell* cells = nullptr;  // of the leaf's histogram
   const SearchedFeature* features = nullptr;
   std::int64_t n_features = 0;
+  std::int64_t lane_cells = 0;    // cells of every feature's lane: empty after its bins. 0: lanes differ in size
   const char* allowed = nullptr;  // by feature; nullptr: all
   double gradient = 0.0;          // sums over the whole leaf
   double hessian = 0.0;
