@@ -153,8 +153,8 @@ class HistogramEvaluator : public LeafEvaluator {
   void plan_features();
   void plan_plain_features();
   void make_scratch(int n_threads);
-  std::vector<Family> make_families(std::span<const LeafJob> jobs);
-  std::vector<BuiltHistogram> build(Team& team, std::span<const LeafJob> jobs, std::vector<Family>& families);
+  void make_families(std::span<const LeafJob> jobs);
+  void build(Team& team, std::span<const LeafJob> jobs);
   bool may_take_rows_out(std::span<const LeafJob> jobs, const Family& family) const;
   // Whether this shard has the sums of a feature's cells.
   bool owns(std::int32_t f) const;
@@ -163,11 +163,11 @@ class HistogramEvaluator : public LeafEvaluator {
   std::unique_ptr<Histogram> acquire(bool large);
   void mark_in_use(std::span<const LeafJob> jobs, bool in_use);
   void prepare_rest(std::span<const LeafJob> jobs, Family& family);
-  std::vector<SearchedLeaf> searched_leaves(std::span<const LeafJob> jobs, std::vector<Family>& families);
+  void list_leaves(std::span<const LeafJob> jobs);
   // `share`: the lanes to be searched; nullptr: all that are used.
   void search(Team& team, std::span<const SearchedLeaf> leaves, std::vector<Family>& families, const CellShare* share,
               std::span<Found> best);
-  std::vector<LaneBlock> lane_blocks(int n_threads, std::size_t n_families, const CellShare* share) const;
+  void list_lane_blocks(int n_threads, std::size_t n_families, const CellShare* share);
   // Searches the features that the shards elect; `leaves` then have the histograms that are returned.
   std::vector<std::unique_ptr<Histogram>> search_elected(Team& team, std::span<const LeafJob> jobs,
                                                          std::vector<Family>& families, std::span<SearchedLeaf> leaves,
@@ -218,6 +218,13 @@ class HistogramEvaluator : public LeafEvaluator {
   HistogramPool pool_;
   std::vector<Holder> holders_[2];  // small and large; heaps, the smallest gain first. Entries may be outdated
   HistogramBuilder builder_;
+  // Of the batch.
+  std::vector<Family> families_;
+  std::vector<BuiltHistogram> built_;  // families point to its elements
+  std::vector<SearchedLeaf> leaves_;
+  std::vector<Found> best_;
+  std::vector<LaneBlock> lane_blocks_;
+  std::vector<SearchTask> tasks_;
   std::vector<Buffer<double>> search_scratch_;  // by thread
   std::vector<Buffer<std::uint64_t>> marginal_scratch_;
   std::vector<Buffer<std::uint64_t>> zero_scratch_;

@@ -21,54 +21,54 @@ bool has_elected(std::span<const Digit> digits, const char* elected) {
 }  // namespace
 
 // Enough blocks for every thread, but no more: a block's cells are searched one after another.
-std::vector<HistogramEvaluator::LaneBlock> HistogramEvaluator::lane_blocks(int n_threads, std::size_t n_families,
-                                                                           const CellShare* share) const {
+void HistogramEvaluator::list_lane_blocks(int n_threads, std::size_t n_families, const CellShare* share) {
   const auto& groups = data_.matrix->groups();
   std::int64_t n_lanes = 0;
   for (std::size_t g = 0; g < groups.size(); ++g) n_lanes += shape_.group_used[g] ? groups[g].n_lanes : 0;
   const std::int64_t shared = n_lanes * static_cast<std::int64_t>(n_families) / (2 * n_threads);
   const std::int64_t block = n_threads == 1 ? 32 : std::clamp<std::int64_t>(shared, 2, 32);
-  std::vector<LaneBlock> blocks;
+  lane_blocks_.clear();
   const auto add = [&](std::int32_t group, std::int64_t begin, std::int64_t end) {
     for (std::int64_t first = begin; first < end; first += block) {
-      blocks.push_back(
+      lane_blocks_.push_back(
           {group, static_cast<std::int32_t>(first), static_cast<std::int32_t>(std::min(block, end - first))});
     }
   };
   if (share != nullptr) {
     for (const CellShare::Lanes& own : share->lanes) add(own.group, own.first, own.first + own.n);
-    return blocks;
+    return;
   }
   for (std::size_t g = 0; g < groups.size(); ++g) {
     if (shape_.group_used[g]) add(static_cast<std::int32_t>(g), 0, groups[g].n_lanes);
   }
-  return blocks;
 }
 
 void HistogramEvaluator::search(Team& team, std::span<const SearchedLeaf> leaves, std::vector<Family>& families,
                                 const CellShare* share, std::span<Found> best) {
   constexpr std::int64_t kBlocksPerTask = 8;
-  const std::vector<LaneBlock> blocks = lane_blocks(team.n_threads(), families.size(), share);
-  std::vector<SearchTask> tasks;
+  list_lane_blocks(team.n_threads(), families.size(), share);
+  tasks_.clear();
   for (std::size_t family = 0; family < families.size(); ++family) {
-    for (std::size_t b = 0; b < blocks.size(); ++b) tasks.push_back({family, static_cast<std::int32_t>(b), 0, 0});
+    for (std::size_t b = 0; b < lane_blocks_.size(); ++b) {
+      tasks_.push_back({family, static_cast<std::int32_t>(b), 0, 0});
+    }
     const auto n_alive = static_cast<std::int64_t>(families[family].alive.size());
     for (std::int64_t first = 0; first < n_alive; first += kBlocksPerTask) {
       const std::int64_t n = std::min(kBlocksPerTask, n_alive - first);
-      tasks.push_back({family, -1, static_cast<std::int32_t>(first), static_cast<std::int32_t>(n)});
+      tasks_.push_back({family, -1, static_cast<std::int32_t>(first), static_cast<std::int32_t>(n)});
     }
   }
-  team.for_each(static_cast<std::int64_t>(tasks.size()), [&](std::int64_t t, int thread) {
-    SearchTask& task = tasks[at(t)];
+  team.for_each(std::ssize(tasks_), [&](std::int64_t t, int thread) {
+    SearchTask& task = tasks_[at(t)];
     Family& family = families[task.family];
     if (task.lane_block >= 0) {
-      search_lanes(leaves, family, blocks[at(task.lane_block)], thread, task.found);
+      search_lanes(leaves, family, lane_blocks_[at(task.lane_block)], thread, task.found);
     } else {
       search_sparse(leaves, family, task, thread);
     }
   });
   for (const SearchedLeaf& leaf : leaves) state(leaf.job->node).alive.clear();
-  for (SearchTask& task : tasks) {
+  for (SearchTask& task : tasks_) {
     for (std::size_t side = 0; side < 2; ++side) {
       const std::size_t job = families[task.family].jobs[side];
       if (job == kNone) continue;
