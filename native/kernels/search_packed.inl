@@ -251,12 +251,12 @@ struct PackedSearch {
       for (int bin = 0; bin < n_bins; bin += 8) {
         __m512i tile[8];
         load_tile(cells, bin, tile);
+        for_parts<8>(GOSSAMER_EACH { tile[i] = sums = _mm512_add_epi64(sums, tile[i]); });
+        // Counts rise with the bin: most bins of a small leaf leave one side too few rows.
+        if (p_.has_too_few(sums)) continue;
+        if (p_.has_too_many(tile[0])) break;
         __mmask8 passed[8];
-        for_parts<8>(GOSSAMER_EACH {
-          sums = _mm512_add_epi64(sums, tile[i]);
-          tile[i] = sums;
-          passed[i] = screen.passes(sums);
-        });
+        for_parts<8>(GOSSAMER_EACH { passed[i] = screen.passes(tile[i]); });
         const uint64_t found = joined(passed);
         if (found == 0) continue;
         for_parts<8>(GOSSAMER_EACH { passed[i] = p_.has_rows(tile[i]); });
@@ -327,6 +327,16 @@ struct PackedSearch {
     V8u counts;
     counts.part[0] = (V8u::Part)sums;
     return between(counts & unpack.count_mask, least, span);
+  }
+
+  // Whether all eight left sides have fewer rows than a side needs, or leave fewer than that to the other side.
+  bool has_too_few(__m512i sums) const {
+    const __m512i counts = _mm512_and_si512(sums, _mm512_set1_epi64(static_cast<int64_t>(unpack.count_mask)));
+    return _mm512_cmpge_epu64_mask(counts, _mm512_set1_epi64(static_cast<int64_t>(least))) == 0;
+  }
+  bool has_too_many(__m512i sums) const {
+    const __m512i counts = _mm512_and_si512(sums, _mm512_set1_epi64(static_cast<int64_t>(unpack.count_mask)));
+    return _mm512_cmple_epu64_mask(counts, _mm512_set1_epi64(static_cast<int64_t>(least + span))) == 0;
   }
 
   // Gains of eight sums of left sides, and which of them leave enough weight on both sides.
