@@ -90,7 +90,7 @@ class Frontier {
   std::vector<Known> known_;           // by node
   std::vector<std::int32_t> best_;     // heap: the L - 1 nodes with the largest `from_root`, the smallest first
   std::vector<std::int32_t> batch_;
-  std::vector<double> reaches_;        // of nodes that may be committed
+  std::vector<double> reaches_;  // of nodes that may be committed
   std::int64_t n_committed_ = 0;
   double least_gain_ = 0.0;  // in the second half of this tree
   double last_cut_ = 0.0;    // of the last tree; 0: not known

@@ -116,8 +116,8 @@ struct PackedSearch {
       const V8u sums = running.next(i);
       const V8u counts = sums & unpack.count_mask;
       const V8d gl = field_to_double(bits_as<V8i>(sums) >> unpack.gradient_shift);
-      const V8d hl = field_to_double(
-          bits_as<V8i>(kConstantHessian ? counts : (sums >> unpack.count_bits) & unpack.hessian_mask));
+      const V8d hl =
+          field_to_double(bits_as<V8i>(kConstantHessian ? counts : (sums >> unpack.count_bits) & unpack.hessian_mask));
       const V8d gr = a.gradient - gl;
       const V8d hr = a.hessian - hl;
       const GainFraction<V8d> both = fraction_of<kHasL2>(gl, hl, gr, hr, rules.lambda_l2);
@@ -298,7 +298,8 @@ struct PackedSearch {
     }
 
     // Compares exact gains with the best one, the lower bins of a feature first.
-    __attribute__((noinline)) bool take_best(int bin, const __m512i (&tile)[8], uint64_t kept, PackedCandidate& best) const {
+    __attribute__((noinline)) bool take_best(int bin, const __m512i (&tile)[8], uint64_t kept,
+                                             PackedCandidate& best) const {
       V8u sums[8];
       for_parts<8>(GOSSAMER_EACH { sums[i].part[0] = (V8u::Part)tile[i]; });
       bool improved = false;
@@ -342,7 +343,8 @@ struct PackedSearch {
   // Gains of eight sums of left sides, and which of them leave enough weight on both sides.
   Mask8 gains_of(const V8u& sums, V8d& gain) const {
     const V8d min_hessian = fill8(least_hessian(rules));
-    const V8u hessians = kConstantHessian ? sums & unpack.count_mask : (sums >> unpack.count_bits) & unpack.hessian_mask;
+    const V8u hessians =
+        kConstantHessian ? sums & unpack.count_mask : (sums >> unpack.count_bits) & unpack.hessian_mask;
     const V8d gl = field_to_double(bits_as<V8i>(sums) >> unpack.gradient_shift);
     const V8d hl = field_to_double(bits_as<V8i>(hessians));
     const V8d gr = a.gradient - gl;

@@ -36,8 +36,7 @@ struct Leaf {
       const std::int64_t limit = std::min<std::int64_t>(l.gradient_limit, 1 << 13);
       const std::int64_t gradient = extreme && random.chance(0.8) ? limit : random.below(2 * limit + 1) - limit;
       const std::int64_t small = 1 + random.below(extreme ? 1 : l.hessian_limit);
-      const std::int64_t hessian =
-          l.constant_hessian() ? 0 : (extreme && random.chance(0.5) ? l.hessian_limit : small);
+      const std::int64_t hessian = l.constant_hessian() ? 0 : (extreme && random.chance(0.5) ? l.hessian_limit : small);
       sums += {gradient, hessian, 1};
       const PackedCell word = (static_cast<PackedCell>(gradient) << (l.count_bits + l.hessian_bits)) +
                               (static_cast<PackedCell>(hessian) << l.count_bits) + 1;
@@ -137,7 +136,8 @@ TEST_SUITE("search_packed") {
           for (const SplitRules& rules : some_rules()) {
             check(leaf, rules, nullptr, kNothing);
             check(leaf, rules, allowed.data(), kNothing);
-            // A split that was found before stays unless another one beats it, by the smaller feature if by nothing else.
+            // A split that was found before stays unless another one beats it, by the smaller feature if by nothing
+            // else.
             const Found before = leaf.one_by_one(rules, nullptr, kNothing)[0];
             if (before.feature < 0) continue;
             for (const std::int64_t other : {before.feature, before.feature + 40, std::int64_t{-1}}) {
@@ -158,7 +158,8 @@ TEST_SUITE("search_packed") {
         for (const std::int64_t bin : {3, 60, 200, 249}) {
           const PackedCell gradient = bin == 3 || bin == 249 ? 100 : static_cast<PackedCell>(-100);
           const int shift = leaf.layout.count_bits + leaf.layout.hessian_bits;
-          leaf.cells[at(leaf.features[f].first_cell + bin)] = (gradient << shift) + (10u << leaf.layout.count_bits) + 30;
+          leaf.cells[at(leaf.features[f].first_cell + bin)] =
+              (gradient << shift) + (10u << leaf.layout.count_bits) + 30;
         }
       }
       leaf.sums = {0, 40, 120};

@@ -314,8 +314,6 @@ class Booster(TrainedModel):
     def eval_valid(self, feval: Feval = None) -> list[EvalResult]:
         """Evaluate the metrics on every validation set."""
         training = training_of(self, "eval_valid()")
-        if not training.valid:
-            return []
         with training.lock:
             return [
                 result
