@@ -65,12 +65,14 @@ class Finisher {
     for (std::size_t i = 0; i < grown_.committed.size(); ++i) {
       number_[at(grown_.committed[i])] = static_cast<std::int32_t>(i);
     }
+    leaves_.reserve(grown_.committed.size() + 1);
     if (grown_.committed.empty()) leaves_.push_back(0);
     for (const std::int32_t i : grown_.committed) {
       for (const std::int32_t child : node(i).children) {
         if (number_[at(child)] < 0) leaves_.push_back(child);
       }
     }
+    ranges_.reserve(leaves_.size());
     for (const std::int32_t i : leaves_) ranges_.push_back(node(i).rows);
   }
 
@@ -153,6 +155,7 @@ class Finisher {
       return number_[at(i)] >= 0 ? number_[at(i)] : ~node(i).leaf_number;
     };
     const bool has_values = grown_.evaluator.has_values();
+    tree.reserve(grown_.committed.size());
     for (const std::int32_t i : grown_.committed) {
       const GrowNode& n = node(i);
       const BestSplit& split = n.split;

@@ -114,35 +114,35 @@ double Frontier::theta(std::int64_t n_wanted, double most) {
   return std::max(least, std::min(last_cut_ * scale, most));
 }
 
-std::vector<std::int32_t> Frontier::batch(std::int64_t n_leaves, const Limits& limits) {
+std::span<const std::int32_t> Frontier::batch(std::int64_t n_leaves, const Limits& limits) {
   const Turn first = next();
-  std::vector<std::int32_t> nodes{first.node};
+  batch_.assign(1, first.node);
   const std::int64_t n_wanted = shape_.num_leaves - n_leaves;
   const bool alone = !expand_ahead_ || first.forced >= 0 || n_wanted == 1;
-  if (!alone && shape_.depthwise) add_level(std::min(n_wanted, limits.most_nodes), limits, nodes);
-  if (!alone && !shape_.depthwise) add_ahead(n_wanted, limits, nodes);
-  for (const std::int32_t node : nodes) {
+  if (!alone && shape_.depthwise) add_level(std::min(n_wanted, limits.most_nodes), limits);
+  if (!alone && !shape_.depthwise) add_ahead(n_wanted, limits);
+  for (const std::int32_t node : batch_) {
     if (at(node) < known_.size()) known_[at(node)].is_expanded = true;
   }
-  return nodes;
+  return batch_;
 }
 
 // Leaves of one level are all committed, in order, until the tree is full.
-void Frontier::add_level(std::int64_t n_wanted, const Limits& limits, std::vector<std::int32_t>& nodes) {
+void Frontier::add_level(std::int64_t n_wanted, const Limits& limits) {
   std::vector<Turn> level{next()};
   std::int64_t n_rows = level.front().n_rows;
   remove(level.front().node);
   while (!empty() && next().depth == level.front().depth && n_rows < limits.enough_rows &&
-         std::ssize(nodes) < n_wanted) {
+         std::ssize(batch_) < n_wanted) {
     level.push_back(next());
-    nodes.push_back(level.back().node);
+    batch_.push_back(level.back().node);
     n_rows += level.back().n_rows;
     remove(level.back().node);
   }
   for (const Turn& turn : level) push(turn);
 }
 
-void Frontier::add_ahead(std::int64_t n_wanted, const Limits& limits, std::vector<std::int32_t>& nodes) {
+void Frontier::add_ahead(std::int64_t n_wanted, const Limits& limits) {
   const Turn first = next();
   std::int64_t n_rows = first.n_rows;
   if (n_rows >= limits.enough_rows) return;
@@ -163,8 +163,8 @@ void Frontier::add_ahead(std::int64_t n_wanted, const Limits& limits, std::vecto
     return x != y ? x > y : a < b;
   });
   for (const std::int32_t node : ahead) {
-    if (n_rows >= limits.enough_rows || std::ssize(nodes) >= limits.most_nodes) return;
-    nodes.push_back(node);
+    if (n_rows >= limits.enough_rows || std::ssize(batch_) >= limits.most_nodes) return;
+    batch_.push_back(node);
     n_rows += known_[at(node)].n_rows;
   }
 }

@@ -15,6 +15,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "core/grow_params.h"
@@ -54,7 +55,8 @@ class Frontier {
     std::int64_t most_nodes;
   };
   // The next leaf and the nodes to be expanded with it. The tree has `n_leaves`.
-  std::vector<std::int32_t> batch(std::int64_t n_leaves, const Limits& limits);
+  // Valid until the next call.
+  std::span<const std::int32_t> batch(std::int64_t n_leaves, const Limits& limits);
 
   // The tree is complete: notes what the next one can expect.
   void finish();
@@ -78,8 +80,8 @@ class Frontier {
   bool comes_before(const Turn& a, const Turn& b) const;
   std::int32_t& version_of(std::int32_t node);
   double theta(std::int64_t n_wanted, double most);
-  void add_level(std::int64_t n_wanted, const Limits& limits, std::vector<std::int32_t>& nodes);
-  void add_ahead(std::int64_t n_wanted, const Limits& limits, std::vector<std::int32_t>& nodes);
+  void add_level(std::int64_t n_wanted, const Limits& limits);
+  void add_ahead(std::int64_t n_wanted, const Limits& limits);
 
   TreeShape shape_;
   bool expand_ahead_ = true;
@@ -87,7 +89,8 @@ class Frontier {
   std::vector<std::int32_t> version_;  // by node: entries of another version are outdated
   std::vector<Known> known_;           // by node
   std::vector<std::int32_t> best_;     // heap: the L - 1 nodes with the largest `from_root`, the smallest first
-  std::vector<double> reaches_;        // of nodes that may be committed
+  std::vector<std::int32_t> batch_;
+  std::vector<double> reaches_;  // of nodes that may be committed
   std::int64_t n_committed_ = 0;
   double least_gain_ = 0.0;  // in the second half of this tree
   double last_cut_ = 0.0;    // of the last tree; 0: not known

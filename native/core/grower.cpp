@@ -191,10 +191,7 @@ void Grower::expand(Team& team, std::span<const std::int32_t> batch, bool last) 
     if (!searched) continue;
     for (const std::int32_t child : parent.children) jobs_.push_back(job_of(child, node));
   }
-  if (!evaluator_->has_no_rows()) {
-    const Timer timer(stats_.partition);
-    evaluator_->rows_were_split(team, split_nodes_);
-  }
+  if (!evaluator_->has_no_rows()) evaluator_->rows_were_split(team, split_nodes_);
   std::vector<std::int32_t> again;
   if (!last) again = note_changes();
   for (const std::int32_t leaf : again) jobs_.push_back(job_of(leaf, -1));

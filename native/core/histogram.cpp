@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <numeric>
 
 #include "kernels/kernels.h"
 
@@ -246,8 +247,10 @@ Sums sum_bins(const FeatureCells& feature, std::int64_t first, std::int64_t n, c
   const std::int64_t width = words_per_cell(layout);
   const auto* const words = static_cast<const std::uint64_t*>(feature.cells) + first * width;
   alignas(16) std::uint64_t cell[2] = {0, 0};
-  for (std::int64_t i = 0; i < n * width; i += width) {
-    for (std::int64_t w = 0; w < width; ++w) cell[w] += words[i + w];
+  if (width == 1) {
+    cell[0] = std::accumulate(words, words + n, std::uint64_t{0});
+  } else {
+    for (std::int64_t i = 0; i < 2 * n; ++i) cell[i % 2] += words[i];
   }
   std::uint32_t count = 0;
   kernels().unpack_add(cell, 1, layout, {&total.gradient, &total.hessian, &count});

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 
 #include "core/index.h"
 #include "kernels/kernels.h"
@@ -77,8 +78,8 @@ void HistogramBuilder::start(const HistogramShape& shape, int n_threads) {
   scratch_.resize(std::max(scratch_.size(), at(n_threads)));
 }
 
-std::vector<HistogramBuilder::Task> HistogramBuilder::plan(int n_threads, const HistogramShape& shape, bool one_page,
-                                                           std::span<BuiltHistogram> histograms) {
+void HistogramBuilder::plan(int n_threads, const HistogramShape& shape, bool one_page,
+                            std::span<BuiltHistogram> histograms) {
   const auto n_groups = static_cast<std::int64_t>(shape.matrix->groups().size());
   std::int64_t total_rows = 0;
   for (const BuiltHistogram& h : histograms) total_rows += h.rows.end - h.rows.begin;
@@ -94,7 +95,7 @@ std::vector<HistogramBuilder::Task> HistogramBuilder::plan(int n_threads, const 
   const std::int64_t n_pieces = n_threads * per_thread;
   const std::int64_t rows_per_task =
       n_threads == 1 ? shape.matrix->n_rows() + 1 : std::max(kTaskRows, total_rows * n_units / n_pieces + 1);
-  std::vector<Task> tasks;
+  tasks_.clear();
   for (BuiltHistogram& h : histograms) {
     const std::int64_t n_rows = h.rows.end - h.rows.begin;
     const std::int64_t n_parts = std::max<std::int64_t>(1, (n_rows + rows_per_task / 2) / rows_per_task);
@@ -116,28 +117,29 @@ std::vector<HistogramBuilder::Task> HistogramBuilder::plan(int n_threads, const 
           h.partials.push_back({task.group, pool_.acquire(large)});
           task.target = h.partials.back().histogram.get();
         }
-        tasks.push_back(task);
+        tasks_.push_back(task);
       }
     }
   }
   // Longest first: the last task to start should be a short one.
-  std::stable_sort(tasks.begin(), tasks.end(), [](const Task& a, const Task& b) { return a.n_rows() > b.n_rows(); });
-  return tasks;
+  if (n_threads == 1) return;
+  std::stable_sort(tasks_.begin(), tasks_.end(), [](const Task& a, const Task& b) { return a.n_rows() > b.n_rows(); });
 }
 
 void HistogramBuilder::build(Team& team, const HistogramShape& shape, const QuantisedRows& rows,
                              const LeafRows& leaf_rows, RowPages& pages, std::span<BuiltHistogram> histograms) {
   if (histograms.empty()) return;  // a pass over pages costs time
-  const std::vector<Task> tasks = plan(team.n_threads(), shape, pages.ranges().size() == 1, histograms);
+  plan(team.n_threads(), shape, pages.ranges().size() == 1, histograms);
   bool is_first = true;
-  pages.for_each([&](const RowPage& page) {
-    team.for_each(static_cast<std::int64_t>(tasks.size()), [&](std::int64_t t, int thread) {
-      const Task& task = tasks[at(t)];
+  const auto add = [&](const RowPage& page) {
+    team.for_each(std::ssize(tasks_), [&](std::int64_t t, int thread) {
+      const Task& task = tasks_[at(t)];
       if (is_first && !task.leaf->take_out) clear_group(shape, task.group, *task.target);
       add_page(task, shape, rows, leaf_rows, page, scratch_[at(thread)]);
     });
     is_first = false;
-  });
+  };
+  pages.for_each(std::ref(add));
 }
 
 void HistogramBuilder::add_page(const Task& task, const HistogramShape& shape, const QuantisedRows& quantised,

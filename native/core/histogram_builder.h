@@ -79,11 +79,11 @@ class HistogramBuilder {
       return static_cast<double>(leaf->rows.end - leaf->rows.begin) / static_cast<double>(n_parts);
     }
   };
-  std::vector<Task> plan(int n_threads, const HistogramShape& shape, bool one_page,
-                         std::span<BuiltHistogram> histograms);
+  void plan(int n_threads, const HistogramShape& shape, bool one_page, std::span<BuiltHistogram> histograms);
   void add_page(const Task& task, const HistogramShape& shape, const QuantisedRows& rows, const LeafRows& leaf_rows,
                 const RowPage& page, Buffer<std::uint64_t>& scratch);
 
+  std::vector<Task> tasks_;                     // of the batch
   HistogramPool pool_;                          // partial histograms
   std::vector<Buffer<std::uint64_t>> scratch_;  // by thread
 };

@@ -42,6 +42,7 @@ void HistogramEvaluator::start(Team& team, const TreeTask& task) {
   rules_ = scale_rules(given, quantised_.layout());
   costs_.start(task, quantised_.layout(), data_.exchange);
   plan_features();
+  plan_plain_features();
   resident_ = std::make_unique<ResidentRows>(*data_.matrix, sparse_.get());
   pool_.configure(shape_.n_cells, shape_.n_light(), layout().wide, search_->max_histogram_bytes);
   make_scratch(team.n_threads());
@@ -53,6 +54,8 @@ void HistogramEvaluator::start(Team& team, const TreeTask& task) {
 void HistogramEvaluator::clear() {
   nodes_.clear();
   pool_.clear();
+  families_.clear();
+  built_.clear();
   builder_.clear();
   for (auto& holders : holders_) holders.clear();
 }
@@ -176,33 +179,35 @@ std::vector<std::pair<std::int32_t, BestSplit>> HistogramEvaluator::refund(std::
 
 void HistogramEvaluator::evaluate(Team& team, std::span<const LeafJob> jobs, std::span<BestSplit> splits) {
   mark_in_use(jobs, true);
-  std::vector<Family> families = make_families(jobs);
-  std::vector<BuiltHistogram> built = build(team, jobs, families);
-  std::vector<char> counted(jobs.size(), 0);
-  for (const Family& family : families) counted[family.jobs[0]] = 1;
-  costs_.prepare(team, jobs, counted);
+  make_families(jobs);
+  build(team, jobs);
+  if (costs_.has_costs()) {
+    std::vector<char> counted(jobs.size(), 0);
+    for (const Family& family : families_) counted[family.jobs[0]] = 1;
+    costs_.prepare(team, jobs, counted);
+  }
   {
     const Timer timer(task_.stats->search);
     allowed_.draw(jobs);
-    std::vector<SearchedLeaf> leaves = searched_leaves(jobs, families);
-    std::vector<Found> best(jobs.size());
+    list_leaves(jobs);
+    best_.assign(jobs.size(), Found{});
     std::vector<std::unique_ptr<Histogram>> elected;
     if (votes_) {
-      elected = search_elected(team, jobs, families, leaves, best);
+      elected = search_elected(team, jobs, families_, leaves_, best_);
     } else {
-      search(team, leaves, families, shares_.empty() ? nullptr : &shares_[at(data_.exchange->shard())], best);
+      search(team, leaves_, families_, shares_.empty() ? nullptr : &shares_[at(data_.exchange->shard())], best_);
     }
-    search_sources(team, leaves, best);
+    search_sources(team, leaves_, best_);
     const auto n_jobs = static_cast<std::int64_t>(jobs.size());
     const std::int64_t per_task = std::max<std::int64_t>(8, n_jobs / (2 * team.n_threads()));
     for_blocks(team, n_jobs, per_task, [&](std::int64_t begin, std::int64_t end, std::int64_t, int thread) {
-      for (std::size_t i = at(begin); i < at(end); ++i) settle(leaves[i], thread, best[i], splits[i]);
+      for (std::size_t i = at(begin); i < at(end); ++i) settle(leaves_[i], thread, best_[i], splits[i]);
     });
-    if (data_.exchange != nullptr) agree(jobs, best, splits);
+    if (data_.exchange != nullptr) agree(jobs, best_, splits);
     for (auto& histogram : elected) pool_.release(std::move(histogram));
   }
-  builder_.give_back(built);
-  for (Family& family : families) {
+  builder_.give_back(built_);
+  for (Family& family : families_) {
     if (!family.subtracts) continue;
     NodeState& rest = state(jobs[family.jobs[1]].node);
     rest.histogram = std::move(family.packed_rest ? family.packed_rest : state(family.parent).histogram);
@@ -217,10 +222,10 @@ void HistogramEvaluator::evaluate(Team& team, std::span<const LeafJob> jobs, std
   mark_in_use(jobs, false);
 }
 
-std::vector<HistogramEvaluator::Family> HistogramEvaluator::make_families(std::span<const LeafJob> jobs) {
-  std::vector<Family> families;
+void HistogramEvaluator::make_families(std::span<const LeafJob> jobs) {
+  families_.clear();
   for (std::size_t i = 0; i < jobs.size(); ++i) {
-    Family family;
+    Family& family = families_.emplace_back();
     family.parent = jobs[i].parent;
     family.jobs[0] = i;
     const NodeState& own = state(jobs[i].node);
@@ -235,9 +240,7 @@ std::vector<HistogramEvaluator::Family> HistogramEvaluator::make_families(std::s
       family.alive = family.subtracts && !votes_ ? std::move(state(family.parent).alive) : own_blocks_;
       ++i;
     }
-    families.push_back(std::move(family));
   }
-  return families;
 }
 
 // If memory runs short, the histogram of the leaf with the smallest gain is dropped: its children are then both built
@@ -272,12 +275,11 @@ void HistogramEvaluator::mark_in_use(std::span<const LeafJob> jobs, bool in_use)
   }
 }
 
-std::vector<BuiltHistogram> HistogramEvaluator::build(Team& team, std::span<const LeafJob> jobs,
-                                                      std::vector<Family>& families) {
+void HistogramEvaluator::build(Team& team, std::span<const LeafJob> jobs) {
   const Timer timer(task_.stats->build);
-  std::vector<BuiltHistogram> built;
-  built.reserve(jobs.size());  // families point to its elements
-  for (Family& family : families) {
+  built_.clear();
+  built_.reserve(jobs.size());
+  for (Family& family : families_) {
     family.takes_rows_out = may_take_rows_out(jobs, family);
     for (std::size_t side = 0; side < 2; ++side) {
       if (family.jobs[side] == kNone || (side == 1 && family.subtracts)) continue;
@@ -286,21 +288,20 @@ std::vector<BuiltHistogram> HistogramEvaluator::build(Team& team, std::span<cons
       if (node.histogram) continue;  // the leaf is searched again
       task_.stats->built_rows += job.rows.end - job.rows.begin;
       if (family.takes_rows_out) {
-        built.push_back({state(family.parent).histogram.get(), job.rows, {}, true});
+        built_.push_back({state(family.parent).histogram.get(), job.rows, {}, true});
         continue;
       }
       node.histogram = acquire(node.sums.count > layout().max_rows);
-      built.push_back({node.histogram.get(), job.rows, {}});
-      family.built[side] = &built.back();
+      built_.push_back({node.histogram.get(), job.rows, {}});
+      family.built[side] = &built_.back();
     }
   }
   RowPages& pages = data_.pages != nullptr ? *data_.pages : *resident_;
-  builder_.build(team, shape_, quantised_, *task_.leaf_rows, pages, built);
+  builder_.build(team, shape_, quantised_, *task_.leaf_rows, pages, built_);
   if (data_.exchange != nullptr && !data_.exchange->has_all_rows()) {
-    builder_.merge(team, shape_, built);
-    if (!votes_) exchange_cells(team, shape_, shares_, built, *data_.exchange);
+    builder_.merge(team, shape_, built_);
+    if (!votes_) exchange_cells(team, shape_, shares_, built_, *data_.exchange);
   }
-  return built;
 }
 
 // A small leaf that cannot be split needs no histogram. Taking its few rows out of the parent's costs less than
@@ -314,17 +315,16 @@ bool HistogramEvaluator::may_take_rows_out(std::span<const LeafJob> jobs, const 
 
 // ---- settling the winners ----
 
-std::vector<HistogramEvaluator::SearchedLeaf> HistogramEvaluator::searched_leaves(std::span<const LeafJob> jobs,
-                                                                                  std::vector<Family>& families) {
-  for (Family& family : families) {
+void HistogramEvaluator::list_leaves(std::span<const LeafJob> jobs) {
+  for (Family& family : families_) {
     if (family.subtracts) prepare_rest(jobs, family);
   }
-  std::vector<SearchedLeaf> leaves(jobs.size());
-  for (Family& family : families) {
+  leaves_.assign(jobs.size(), SearchedLeaf{});
+  for (Family& family : families_) {
     for (std::size_t side = 0; side < 2; ++side) {
       if (family.jobs[side] == kNone) continue;
       const LeafJob& job = jobs[family.jobs[side]];
-      SearchedLeaf& leaf = leaves[family.jobs[side]];
+      SearchedLeaf& leaf = leaves_[family.jobs[side]];
       leaf.job = &job;
       leaf.sums = state(job.node).sums;
       leaf.histogram = state(job.node).histogram.get();
@@ -336,7 +336,6 @@ std::vector<HistogramEvaluator::SearchedLeaf> HistogramEvaluator::searched_leave
       task_.monotone->prepare_search(job.node);
     }
   }
-  return leaves;
 }
 
 // A large histogram whose larger child has few rows is packed on the way. Light cells move over as they are.

@@ -151,9 +151,10 @@ class HistogramEvaluator : public LeafEvaluator {
   };
 
   void plan_features();
+  void plan_plain_features();
   void make_scratch(int n_threads);
-  std::vector<Family> make_families(std::span<const LeafJob> jobs);
-  std::vector<BuiltHistogram> build(Team& team, std::span<const LeafJob> jobs, std::vector<Family>& families);
+  void make_families(std::span<const LeafJob> jobs);
+  void build(Team& team, std::span<const LeafJob> jobs);
   bool may_take_rows_out(std::span<const LeafJob> jobs, const Family& family) const;
   // Whether this shard has the sums of a feature's cells.
   bool owns(std::int32_t f) const;
@@ -162,11 +163,11 @@ class HistogramEvaluator : public LeafEvaluator {
   std::unique_ptr<Histogram> acquire(bool large);
   void mark_in_use(std::span<const LeafJob> jobs, bool in_use);
   void prepare_rest(std::span<const LeafJob> jobs, Family& family);
-  std::vector<SearchedLeaf> searched_leaves(std::span<const LeafJob> jobs, std::vector<Family>& families);
+  void list_leaves(std::span<const LeafJob> jobs);
   // `share`: the lanes to be searched; nullptr: all that are used.
   void search(Team& team, std::span<const SearchedLeaf> leaves, std::vector<Family>& families, const CellShare* share,
               std::span<Found> best);
-  std::vector<LaneBlock> lane_blocks(int n_threads, std::size_t n_families, const CellShare* share) const;
+  void list_lane_blocks(int n_threads, std::size_t n_families, const CellShare* share);
   // Searches the features that the shards elect; `leaves` then have the histograms that are returned.
   std::vector<std::unique_ptr<Histogram>> search_elected(Team& team, std::span<const LeafJob> jobs,
                                                          std::vector<Family>& families, std::span<SearchedLeaf> leaves,
@@ -183,6 +184,10 @@ class HistogramEvaluator : public LeafEvaluator {
   }
   void search_lanes(std::span<const SearchedLeaf> leaves, Family& family, const LaneBlock& block, int thread,
                     Found* found);
+  void search_side(const SearchedLeaf& leaf, std::int32_t group, std::int32_t lane, std::int32_t end, int thread,
+                   Found& best);
+  void search_plain(const SearchedLeaf& leaf, std::span<const SearchedFeature> features, std::int64_t lane_cells,
+                    int thread, Found& best);
   void search_digit(const SearchedLeaf& leaf, const Digit& digit, int thread, Found& best);
   void search_sparse(std::span<const SearchedLeaf> leaves, Family& family, SearchTask& task, int thread);
   bool search_sparse_block(const SearchedLeaf& leaf, const SparseRows::Block& block, int thread, Found& best);
@@ -205,10 +210,21 @@ class HistogramEvaluator : public LeafEvaluator {
   std::vector<std::int32_t> own_blocks_;  // blocks of sparse_ that are searched here
   bool votes_ = false;                    // shards elect the features whose cells are exchanged
   bool one_by_one_ = false;               // every feature must be searched on its own
+  // Features that are searched many at a time, by lane. Empty: every feature is searched on its own.
+  std::vector<SearchedFeature> plain_;
+  std::vector<std::int32_t> plain_begin_;  // by lane of all groups: the first of its features, or of lanes after it
+  std::vector<std::int32_t> first_lane_;   // by group
   std::vector<NodeState> nodes_;
   HistogramPool pool_;
   std::vector<Holder> holders_[2];  // small and large; heaps, the smallest gain first. Entries may be outdated
   HistogramBuilder builder_;
+  // Of the batch.
+  std::vector<Family> families_;
+  std::vector<BuiltHistogram> built_;  // families point to its elements
+  std::vector<SearchedLeaf> leaves_;
+  std::vector<Found> best_;
+  std::vector<LaneBlock> lane_blocks_;
+  std::vector<SearchTask> tasks_;
   std::vector<Buffer<double>> search_scratch_;  // by thread
   std::vector<Buffer<std::uint64_t>> marginal_scratch_;
   std::vector<Buffer<std::uint64_t>> zero_scratch_;

@@ -20,54 +20,54 @@ bool has_elected(std::span<const Digit> digits, const char* elected) {
 }  // namespace
 
 // Enough blocks for every thread, but no more: a block's cells are searched one after another.
-std::vector<HistogramEvaluator::LaneBlock> HistogramEvaluator::lane_blocks(int n_threads, std::size_t n_families,
-                                                                           const CellShare* share) const {
+void HistogramEvaluator::list_lane_blocks(int n_threads, std::size_t n_families, const CellShare* share) {
   const auto& groups = data_.matrix->groups();
   std::int64_t n_lanes = 0;
   for (std::size_t g = 0; g < groups.size(); ++g) n_lanes += shape_.group_used[g] ? groups[g].n_lanes : 0;
   const std::int64_t shared = n_lanes * static_cast<std::int64_t>(n_families) / (2 * n_threads);
   const std::int64_t block = n_threads == 1 ? 32 : std::clamp<std::int64_t>(shared, 2, 32);
-  std::vector<LaneBlock> blocks;
+  lane_blocks_.clear();
   const auto add = [&](std::int32_t group, std::int64_t begin, std::int64_t end) {
     for (std::int64_t first = begin; first < end; first += block) {
-      blocks.push_back(
+      lane_blocks_.push_back(
           {group, static_cast<std::int32_t>(first), static_cast<std::int32_t>(std::min(block, end - first))});
     }
   };
   if (share != nullptr) {
     for (const CellShare::Lanes& own : share->lanes) add(own.group, own.first, own.first + own.n);
-    return blocks;
+    return;
   }
   for (std::size_t g = 0; g < groups.size(); ++g) {
     if (shape_.group_used[g]) add(static_cast<std::int32_t>(g), 0, groups[g].n_lanes);
   }
-  return blocks;
 }
 
 void HistogramEvaluator::search(Team& team, std::span<const SearchedLeaf> leaves, std::vector<Family>& families,
                                 const CellShare* share, std::span<Found> best) {
   constexpr std::int64_t kBlocksPerTask = 8;
-  const std::vector<LaneBlock> blocks = lane_blocks(team.n_threads(), families.size(), share);
-  std::vector<SearchTask> tasks;
+  list_lane_blocks(team.n_threads(), families.size(), share);
+  tasks_.clear();
   for (std::size_t family = 0; family < families.size(); ++family) {
-    for (std::size_t b = 0; b < blocks.size(); ++b) tasks.push_back({family, static_cast<std::int32_t>(b), 0, 0});
+    for (std::size_t b = 0; b < lane_blocks_.size(); ++b) {
+      tasks_.push_back({family, static_cast<std::int32_t>(b), 0, 0});
+    }
     const auto n_alive = static_cast<std::int64_t>(families[family].alive.size());
     for (std::int64_t first = 0; first < n_alive; first += kBlocksPerTask) {
       const std::int64_t n = std::min(kBlocksPerTask, n_alive - first);
-      tasks.push_back({family, -1, static_cast<std::int32_t>(first), static_cast<std::int32_t>(n)});
+      tasks_.push_back({family, -1, static_cast<std::int32_t>(first), static_cast<std::int32_t>(n)});
     }
   }
-  team.for_each(static_cast<std::int64_t>(tasks.size()), [&](std::int64_t t, int thread) {
-    SearchTask& task = tasks[at(t)];
+  team.for_each(std::ssize(tasks_), [&](std::int64_t t, int thread) {
+    SearchTask& task = tasks_[at(t)];
     Family& family = families[task.family];
     if (task.lane_block >= 0) {
-      search_lanes(leaves, family, blocks[at(task.lane_block)], thread, task.found);
+      search_lanes(leaves, family, lane_blocks_[at(task.lane_block)], thread, task.found);
     } else {
       search_sparse(leaves, family, task, thread);
     }
   });
   for (const SearchedLeaf& leaf : leaves) state(leaf.job->node).alive.clear();
-  for (SearchTask& task : tasks) {
+  for (SearchTask& task : tasks_) {
     for (std::size_t side = 0; side < 2; ++side) {
       const std::size_t job = families[task.family].jobs[side];
       if (job == kNone) continue;
@@ -81,13 +81,36 @@ void HistogramEvaluator::search(Team& team, std::span<const SearchedLeaf> leaves
 
 // ---- lanes ----
 
-// Lane by lane, so that cells are merged, subtracted and searched while they are in cache.
+// A numeric feature that has its lane to itself is searched together with others.
+void HistogramEvaluator::plan_plain_features() {
+  plain_.clear();
+  plain_begin_.clear();
+  first_lane_.clear();
+  const bool together = !layout().wide && rules_.plain() && !one_by_one_;
+  for (const Group& group : data_.matrix->groups()) {
+    first_lane_.push_back(static_cast<std::int32_t>(plain_begin_.size()));
+    for (const Lane& lane : group.lanes) {
+      plain_begin_.push_back(static_cast<std::int32_t>(plain_.size()));
+      const std::int32_t first = lane.digits.front().features.front();
+      const Feature& f = feature(first);
+      if (!together || f.shared || f.bundled || f.is_categorical() || f.l2 != 0.0) continue;
+      plain_.push_back({first, f.n_value_bins, f.first_cell, f.has_missing});
+    }
+  }
+  plain_begin_.push_back(static_cast<std::int32_t>(plain_.size()));
+}
+
+// A few lanes at a time, so that cells are merged, subtracted and searched while they are in cache.
 void HistogramEvaluator::search_lanes(std::span<const SearchedLeaf> leaves, Family& family, const LaneBlock& block,
                                       int thread, Found* found) {
+  constexpr std::int64_t kStepCells = 2048;  // eight lanes of 256 cells are searched side by side
   const Group& group = data_.matrix->groups()[at(block.group)];
-  for (std::int32_t lane = block.first; lane < block.first + block.n; ++lane) {
+  const std::int32_t end = block.first + block.n;
+  for (std::int32_t lane = block.first, next = lane; lane < end; lane = next) {
     const std::int64_t first = group.lane_begin(lane);
-    const CellRange range{group.first_cell + first, group.lane_begin(lane + 1) - first};
+    next = lane + 1;
+    while (next < end && group.lane_begin(next + 1) - first <= kStepCells) ++next;
+    const CellRange range{group.first_cell + first, group.lane_begin(next) - first};
     for (BuiltHistogram* const built : family.built) {
       if (built != nullptr) built->merge_lanes(shape_, block.group, range);
     }
@@ -97,12 +120,48 @@ void HistogramEvaluator::search_lanes(std::span<const SearchedLeaf> leaves, Fami
     }
     for (std::size_t side = 0; side < 2; ++side) {
       if (family.jobs[side] == kNone || !leaves[family.jobs[side]].is_searched()) continue;
-      const SearchedLeaf& leaf = leaves[family.jobs[side]];
-      const auto& digits = group.lanes[at(lane)].digits;
-      if (leaf.elected != nullptr && !has_elected(digits, leaf.elected)) continue;  // no cells of this lane were sent
-      for (const Digit& digit : digits) search_digit(leaf, digit, thread, found[side]);
+      search_side(leaves[family.jobs[side]], block.group, lane, next, thread, found[side]);
     }
   }
+}
+
+void HistogramEvaluator::search_side(const SearchedLeaf& leaf, std::int32_t group, std::int32_t lane, std::int32_t end,
+                                     int thread, Found& best) {
+  const bool packed = !leaf.histogram->large;
+  const std::int32_t* const begin = plain_begin_.data() + first_lane_[at(group)];
+  const Group& lanes = data_.matrix->groups()[at(group)];
+  if (packed) {
+    const std::span<const SearchedFeature> plain(plain_.data() + begin[lane], plain_.data() + begin[end]);
+    search_plain(leaf, plain, lanes.two_bytes ? 0 : lanes.lane_cells, thread, best);
+  }
+  for (; lane < end; ++lane) {
+    if (packed && begin[lane] < begin[lane + 1]) continue;
+    const auto& digits = lanes.lanes[at(lane)].digits;
+    if (leaf.elected != nullptr && !has_elected(digits, leaf.elected)) continue;  // no cells of this lane were sent
+    for (const Digit& digit : digits) search_digit(leaf, digit, thread, best);
+  }
+}
+
+void HistogramEvaluator::search_plain(const SearchedLeaf& leaf, std::span<const SearchedFeature> features,
+                                      std::int64_t lane_cells, int thread, Found& best) {
+  if (features.empty()) return;
+  PackedSearchArgs args;
+  args.cells = leaf.histogram->words.data();
+  args.features = features.data();
+  args.n_features = std::ssize(features);
+  args.lane_cells = lane_cells;
+  args.allowed = allowed_.flags(leaf.job->node);
+  args.gradient = static_cast<double>(leaf.sums.gradient);
+  args.hessian = hessian_of(leaf.sums);
+  args.count = leaf.sums.count;
+  args.scratch = search_scratch_[at(thread)].data();
+  PackedCandidate candidate{best.gain, best.split.feature};
+  if (!kernels().search_packed(args, layout(), rules_, candidate)) return;
+  best.gain = candidate.gain;
+  best.split = BestSplit{};
+  best.split.feature = candidate.feature;
+  best.split.threshold = candidate.threshold;
+  best.split.missing_left = candidate.missing_left;
 }
 
 void HistogramEvaluator::search_digit(const SearchedLeaf& leaf, const Digit& digit, int thread, Found& best) {

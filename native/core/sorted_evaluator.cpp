@@ -1,5 +1,7 @@
 #include "core/sorted_evaluator.h"
 
+#include "core/timer.h"
+
 #include <algorithm>
 #include <limits>
 #include <stdexcept>
@@ -268,6 +270,7 @@ RowSplitter SortedEvaluator::splitter(std::int32_t node, RowRange rows, const Be
 }
 
 void SortedEvaluator::rows_were_split(Team& team, std::span<const SplitNode> nodes) {
+  const Timer timer(task_.stats->partition);
   if (lists_.used().empty()) return;
   std::vector<SortedLists::Split> splits;
   for (const SplitNode& node : nodes) {

@@ -39,7 +39,6 @@ void SplitCosts::split_on(std::int32_t node, std::int32_t feature) {
 }
 
 void SplitCosts::prepare(Team& team, std::span<const LeafJob> jobs, const std::vector<char>& counted) {
-  if (costs_ == nullptr) return;
   for (std::size_t i = 0; i < jobs.size(); ++i) {
     if (costs_->has_lazy() && counted[i]) {
       const bool next = i + 1 < jobs.size() && !counted[i + 1] && jobs[i + 1].parent == jobs[i].parent;

@@ -29,6 +29,7 @@ class SplitCosts {
 
   // Before leaves are searched: the rows of each that would pay for a feature, and empty offers. The rows of one of two
   // siblings are counted (`counted` by job); the other one has the parent's rows minus these.
+  bool has_costs() const { return costs_ != nullptr; }
   void prepare(Team& team, std::span<const LeafJob> jobs, const std::vector<char>& counted);
   // The gain of both children, in units of the layout. `own` is the gain of the unsplit leaf.
   double adjusted(const LeafJob& job, std::int64_t n_rows, double own, std::int32_t feature, double gain) const;

@@ -38,6 +38,15 @@ struct Tree {
   LinearLeaves linear;    // empty: leaves have their plain values
   bool by_value = false;  // thresholds are not bounds of bins: nodes compare raw values
 
+  void reserve(std::size_t n_nodes) {
+    for (auto* const array : {&feature, &column, &threshold_bin, &left, &right}) array->reserve(n_nodes);
+    for (auto* const array : {&threshold, &gain, &node_weight}) array->reserve(n_nodes);
+    for (auto* const array : {&missing_kind, &default_left}) array->reserve(n_nodes);
+    node_value.reserve(n_nodes * static_cast<std::size_t>(n_values));
+    node_count.reserve(n_nodes);
+    category_begin.reserve(n_nodes + 1);
+    goes_left.reserve(n_nodes);
+  }
   // Adds a node without the statistics of its rows (value, weight, count). `value` is the threshold; categories
   // have 0.
   void add_split(const Feature& f, std::int32_t number, std::int32_t bin, double value, bool missing_left,

@@ -7,6 +7,7 @@
 
 #include "core/types.h"
 #include "kernels/loss.h"
+#include "kernels/packed_search.h"
 
 namespace gossamer {
 
@@ -366,6 +367,7 @@ struct KernelTable {
 
   // Improves `best` in place; returns whether it did. Gains must be strictly better.
   bool (*search)(const SearchArgs&, const CellLayout&, const SplitRules&, Candidate& best);
+  bool (*search_packed)(const PackedSearchArgs&, const CellLayout&, const SplitRules&, PackedCandidate& best);
   bool (*search_right)(const SearchRightArgs&, const CellLayout&, const SplitRules&, FeatureCandidate& best);
   // Evaluates the thresholds between entries; threshold t: t entries go left. The entries are added to args.before.
   bool (*search_sorted)(SortedSearchArgs&, const CellLayout&, const SplitRules&, Candidate& best);  // then settle()

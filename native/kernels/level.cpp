@@ -30,6 +30,7 @@ namespace {
 #include "kernels/partition.inl"
 
 #include "kernels/search.inl"
+#include "kernels/search_packed.inl"
 #include "kernels/shap.inl"
 #include "kernels/sorted.inl"
 
@@ -74,6 +75,7 @@ constexpr KernelTable kTable = {
     .partition_u8 = partition_u8,
     .partition_u16 = partition_u16,
     .search = search,
+    .search_packed = search_packed,
     .search_right = search_right,
     .search_sorted = search_sorted,
     .sum_sorted = sum_sorted,

@@ -84,6 +84,15 @@ inline int gather_filled(const PackedCell* cells, int n, uint64_t* words, uint8_
   return m;
 }
 
+// The bin of filled cell number t.
+inline int nth_filled(const uint8_t* filled, int t) {
+  int b = 0;
+  for (int n_set = 0; n_set = __builtin_popcount(filled[b / 8]), t >= n_set; b += 8) t -= n_set;
+  uint32_t set = filled[b / 8];
+  for (; t > 0; --t) set &= set - 1;
+  return b + __builtin_ctz(set);
+}
+
 // The leaf has so few rows that sums of packed words cannot overflow: add first, unpack after. What follows the sums is
 // overwritten.
 void add_up(const uint64_t* values, int n, uint64_t* sums) {
@@ -144,14 +153,7 @@ struct PackedPrefix {
     if (!constant_hessian) p.always += static_cast<uint64_t>(left.hessian) << unpack.count_bits;
     return p;
   }
-  int bin_of(int t) const {
-    if (filled == nullptr) return t;
-    int b = 0;
-    for (int n_set = 0; n_set = __builtin_popcount(filled[b / 8]), t >= n_set; b += 8) t -= n_set;
-    uint32_t set = filled[b / 8];
-    for (; t > 0; --t) set &= set - 1;
-    return b + __builtin_ctz(set);
-  }
+  int bin_of(int t) const { return filled != nullptr ? nth_filled(filled, t) : t; }
 
   void unpack_all(Prefix& p) const {
     for (int i = 0; i < n; i += 8) {

@@ -211,6 +211,7 @@ class TreeGrower:
         if self._loaded_bytes == 0 and self._table is not self._given:
             self._use_table(self._given)
         self._settings = [self._make_settings(k) for k in range(n_outputs)]
+        self._refits_leaves = any(settings.refit for settings in self._settings)
         histograms, held = self._settings[0].max_histogram_bytes, self._held + self._loaded_bytes
         self._for_sample = budget.reserved_for_sample(bins, params, n_outputs, held)
         kept = budget.kept_bytes(held, histograms, self._for_sample)
@@ -347,7 +348,7 @@ class TreeGrower:
     @property
     def refits_leaves(self) -> bool:
         """Whether leaf values are found again from residuals."""
-        return any(settings.refit for settings in self._settings)
+        return self._refits_leaves
 
     def _set_monotone(self, settings: _native.GrowParams) -> None:
         params = self._params
@@ -442,6 +443,8 @@ class TreeGrower:
 
     def settings_of(self, n_round: int, n_set: int = 0) -> list[_native.GrowParams]:
         """Return the settings of the trees of a round; random choices depend on its number."""
+        if not self.is_random:
+            return self._settings
         for k, settings in enumerate(self._settings, n_set * len(self._settings)):
             if self._samples_columns:
                 settings.column_key = make_key(self._column_seed, Stream.COLUMNS, n_round, k)

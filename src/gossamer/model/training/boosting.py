@@ -75,7 +75,8 @@ class Boosting:
 
     def begin_round(self, training: Training, n_round: int) -> RoundScores:
         """Return the scores that a round works with; random choices depend on its number."""
-        return RoundScores(training.train.score, training.train.score)
+        score = training.train.score
+        return RoundScores(score, score)
 
     def end_round(self, training: Training, trees: Sequence[Any]) -> None:
         """Bring all scores up to date; `trees` have been added to `RoundScores.into`."""

@@ -27,10 +27,11 @@ class PassReport:
     """
 
     def __init__(self, training: Training | None, seconds: float = _REPORT_SECONDS) -> None:
-        self._training, self._seconds = training, seconds
+        is_on_disk = training is not None and training.is_on_disk()
+        self._training, self._seconds = training if is_on_disk else None, seconds
         self._begin = self._said = time.perf_counter()
         self._n_rounds = 0
-        self._n_before = 0 if training is None else training.n_passes()
+        self._n_before = 0 if self._training is None else self._training.n_passes()
 
     def after_round(self) -> None:
         """Say how the last round went, if it is time."""

@@ -145,8 +145,11 @@ class Prepared:
             The trees, which have been added to the scores; None: gradients or rows must be found on
             the CPU.
         """
-        device, loss = self.grower.device, objective.device_loss
-        if device is None or loss is None or not boosting.adds_trees:
+        device = self.grower.device
+        if device is None or not boosting.adds_trees:
+            return None
+        loss = objective.device_loss
+        if loss is None:
             return None
         if params.num_parallel_tree > 1 or self.grower.refits_leaves:
             return None

@@ -144,7 +144,8 @@ class Training:
             Whether training is finished: no tree could be split, and another round would not do
             better.
         """
-        self.refresh()
+        if self._is_stale:
+            self.replay()
         n_trees, n_states = len(self.trees), len(self.states)
         is_started, start, mark = self.is_started, self.start.copy(), self.boosting.mark()
         try:
@@ -161,7 +162,8 @@ class Training:
     def _train_round(self) -> bool:
         if not self.is_started:
             self.add_start()
-        train, prepared, n_round = self.train, self.prepared, self.n_rounds
+        train, prepared, n_before = self.train, self.prepared, self.n_rounds
+        n_round = n_before
         if self.base is not None:  # random choices go on where the model's ended
             n_round += self.base.model.forest.n_rounds
         objective, state = self.objective.for_round(n_round, self.states[-1]), self.states[-1]
@@ -182,7 +184,7 @@ class Training:
                 return True
             keeps_value = not self.ends_without_split and self.params.boosting == "gbdt"
             trees = prepared.as_constants(trees, train.score if keeps_value else None)
-        prepared.check_size(trees, self.n_rounds)
+        prepared.check_size(trees, n_before)
         self.boosting.end_round(self, trees)
         self.trees += trees
         self.states.append(state)
@@ -247,6 +249,10 @@ class Training:
     def stage_stats(self) -> dict[str, float]:
         """Return seconds per stage and amounts of work of all trees so far."""
         return self.prepared.grower.stats()
+
+    def is_on_disk(self) -> bool:
+        """Whether the bins of the training data are on disk."""
+        return _native.on_disk(self.train.table.bins) is not None
 
     def n_passes(self) -> int:
         """Return how often the training data was read from disk; 0: its bins are in memory."""
