@@ -93,7 +93,7 @@ void check_params(const GrowParams& p, const BinMatrix& matrix, bool has_labels)
 
 std::vector<Tree> grow(PyGrower& self, const In<float>& gradient, const std::optional<In<float>>& hessian,
                        const Rows& rows, std::vector<GrowParams> params, const std::optional<In<float>>& label,
-                       const Out<double>& score, int n_threads, const nb::object& raw) {
+                       const Out<double>& score, int n_threads, const nb::object& raw, const Rows& others) {
   if (params.empty()) throw std::invalid_argument("there are no outputs");
   const std::int64_t n = self.matrix->n_rows();
   const std::int64_t size = n * static_cast<std::int64_t>(params.size());
@@ -110,12 +110,15 @@ std::vector<Tree> grow(PyGrower& self, const In<float>& gradient, const std::opt
   // Columns that are derived from others have no raw values, and get no slopes.
   const std::optional<RawTable> table = raw_table(raw, n, 0);
   const std::int64_t n_grown = rows ? length(*rows) : n;
+  if (table && others) throw std::invalid_argument("linear leaves are not added to rows outside the sample");
   try {
     nb::gil_scoped_release release;
     TeamLease team(n_threads);
     const RowIdx* const row_data = checked_rows(rows, n, *team, self.exchange != nullptr);
+    const RowIdx* const other_data = checked_rows(others, n, *team, true);
+    const std::span<const RowIdx> other_rows(other_data, others ? others->size() : 0);
     return self.grower.grow(*team, gradient.data(), h, row_data, n_grown, params, score.data(), {y, one_label},
-                            table ? &*table : nullptr);
+                            table ? &*table : nullptr, other_rows);
   } catch (const Interrupted&) {
     throw nb::python_error();  // what the signal's handler or the exchange raised
   }
@@ -318,8 +321,10 @@ void bind_grower(nb::module_& m) {
            "column.")
       .def("grow", &grow, "gradient"_a.noconvert(), "hessian"_a.noconvert().none(), "rows"_a.noconvert().none(),
            "params"_a, "label"_a.noconvert().none(), "score"_a.noconvert(), "n_threads"_a, "raw"_a = nb::none(),
+           "others"_a.noconvert().none() = nb::none(),
            "Grows the trees of a round (arrays are output-major) and adds their values to the scores of\n"
-           "their rows; with labels, leaf values are refitted.")
+           "their rows; with labels, leaf values are refitted. `others`: all rows that are not in `rows`,\n"
+           "to whose scores the trees are added, too.")
       .def(
           "round_in_place",
           [](PyGrower& self, const Out<std::uint32_t>& memory) {

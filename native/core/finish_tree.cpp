@@ -188,7 +188,15 @@ class Finisher {
     }
   }
 
+  // Rows outside the sample go down the tree. Where these are many, and tiles of rows can be evaluated as a whole, all
+  // rows of the table are taken in order: that is faster than adding to the rows of each leaf.
   void add_to_scores(const Tree& tree) const {
+    constexpr std::int64_t kRowsPerOther = 4;
+    const BinMatrix& matrix = *grown_.data.matrix;
+    const std::int64_t n_others = std::ssize(grown_.others);
+    const bool are_many = kRowsPerOther * n_others >= matrix.n_rows();
+    if (are_many && grown_.task.n_rows + n_others == matrix.n_rows() && add_tiles(team_, matrix, tree, score_)) return;
+    if (n_others > 0) add_tree_to_scores(team_, matrix, tree, grown_.others.data(), n_others, score_);
     grown_.rows.for_pieces(team_, ranges_, [&](std::size_t leaf, const RowIdx* rows, std::int64_t n) {
       const double* const value = tree.leaf_value.data() + node(leaves_[leaf]).leaf_number * n_outputs_;
       for (std::int64_t k = 0; k < n_outputs_; ++k) {

@@ -59,7 +59,8 @@ void Grower::choose_evaluator(std::span<const GrowParams> params) {
 }
 
 Tree Grower::grow(Team& team, const float* gradient, const float* hessian, const RowIdx* rows, std::int64_t n_rows,
-                  std::span<const GrowParams> params, double* score, const TreeLabels& labels, const RawTable* raw) {
+                  std::span<const GrowParams> params, double* score, const TreeLabels& labels, const RawTable* raw,
+                  std::span<const RowIdx> others) {
   choose_evaluator(params);
   params_ = &params.front();
   n_outputs_ = params.size();
@@ -75,7 +76,7 @@ Tree Grower::grow(Team& team, const float* gradient, const float* hessian, const
     const Timer timer(stats_.scores);
     const double least_gain = params_->shape.prune_below;
     const bool pruned = least_gain > 0.0 && prune_tree(nodes_, least_gain, committed_);
-    const GrownTree grown{data_, task, *evaluator_, monotone_, rows_, nodes_, values_, committed_, pruned};
+    const GrownTree grown{data_, task, *evaluator_, monotone_, rows_, nodes_, values_, committed_, pruned, others};
     Tree tree = finish_tree(team, grown, labels, raw, score);
     if (pages_) rows_.release();
     return tree;

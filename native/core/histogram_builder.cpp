@@ -21,6 +21,7 @@ void add_sparse(const HistogramShape& shape, const RowPage& page, const Quantise
   args.wide_codes = sparse.wide_codes();
   args.row_values = quantised.values();
   args.layout = &shape.layout;
+  args.n_cells = sparse.n_cells;
   args.n_heavy = static_cast<std::uint32_t>(sparse.n_heavy);
   args.light = out.light.data();
   const std::int64_t step = out.large && heavy.n > 0 ? shape.layout.max_rows : std::max<std::int64_t>(rows.n, 1);

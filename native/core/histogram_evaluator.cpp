@@ -66,14 +66,21 @@ Searched HistogramEvaluator::where(std::int32_t f) const {
 
 void HistogramEvaluator::plan_features() {
   const auto& features = data_.matrix->features();
+  // One pass: with a hundred thousand features, reading all of them takes as long as growing a small tree.
   std::vector<Searched> places(features.size());
-  for (std::size_t f = 0; f < features.size(); ++f) places[f] = where(static_cast<std::int32_t>(f));
+  group_of_.resize(features.size());
+  most_bins_ = 0;
+  for (std::size_t f = 0; f < features.size(); ++f) {
+    places[f] = where(static_cast<std::int32_t>(f));
+    group_of_[f] = features[f].group;
+    most_bins_ = std::max(most_bins_, features[f].n_value_bins);
+  }
   allowed_.start(*search_, std::move(places));
   shape_ = {data_.matrix.get(), sparse_.get(), std::vector<char>(data_.matrix->groups().size(), 0), 0,
             quantised_.layout()};
   for (const std::int32_t f : allowed_.tree_features()) {
-    if (allowed_.where(f) == Searched::histogram && !feature(f).loose()) {
-      shape_.group_used[at(feature(f).group)] = 1;
+    if (allowed_.where(f) == Searched::histogram && group_of_[at(f)] >= 0) {
+      shape_.group_used[at(group_of_[at(f)])] = 1;
     }
   }
   // The cells of forced splits are needed even where the tree's sample of features leaves them out.
@@ -107,8 +114,7 @@ void HistogramEvaluator::plan_features() {
 }
 
 void HistogramEvaluator::make_scratch(int n_threads) {
-  int max_bins = kSortedChunk;
-  for (const Feature& f : data_.matrix->features()) max_bins = std::max(max_bins, f.n_value_bins);
+  const int max_bins = std::max(static_cast<int>(kSortedChunk), most_bins_);
   builder_.start(shape_, n_threads);
   const std::size_t n = std::max(at(n_threads), search_scratch_.size());
   search_scratch_.resize(n);

@@ -115,6 +115,8 @@ class HistogramEvaluator : public LeafEvaluator {
   QuantisedRows quantised_;
   SplitRules rules_;  // in units of the layout
   AllowedFeatures allowed_;
+  std::vector<std::int32_t> group_of_;  // by feature; -1: a sparse column
+  std::int32_t most_bins_ = 0;          // value bins of a feature
   SplitCosts costs_;
   HistogramShape shape_;
 

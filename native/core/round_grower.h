@@ -25,7 +25,8 @@ class RoundGrower {
   // labels unless the outputs share them. See Grower::grow.
   std::vector<Tree> grow(Team& team, const float* gradient, const float* hessian, const RowIdx* rows,
                          std::int64_t n_rows, std::span<const GrowParams> params, double* score,
-                         const TreeLabels& labels = {}, const RawTable* raw = nullptr);
+                         const TreeLabels& labels = {}, const RawTable* raw = nullptr,
+                         std::span<const RowIdx> others = {});
 
   // See Grower::round_in_place. Trees that grow side by side round into memory of their own.
   void round_in_place(std::span<std::uint32_t> memory) { growers_[0]->round_in_place(memory); }

@@ -196,6 +196,17 @@ void add_tree_to_scores(Team& team, const BinMatrix& matrix, const Tree& tree, c
   for_nodes(team, matrix, tree, rows, n_rows, raw, add_leaf);
 }
 
+bool add_tiles(Team& team, const BinMatrix& matrix, const Tree& tree, double* score) {
+  if (matrix.pages() != nullptr || tree.by_value) return false;
+  const std::vector<TreeStep> nodes = nodes_of(matrix, tree, nullptr);
+  const TileTree tiles(nodes, tree.leaf_value.data(), tree.n_values);
+  if (!tiles.is_usable()) return false;
+  for_blocks(team, matrix.n_rows(), kBlockRows, [&](std::int64_t begin, std::int64_t end, std::int64_t, int) {
+    tiles.add(nullptr, begin, end, matrix.n_rows(), score);
+  });
+  return true;
+}
+
 void visit_nodes(Team& team, const BinMatrix& matrix, const Tree& tree,
                  const std::function<void(std::int32_t, std::span<const RowIdx>)>& visit) {
   for_nodes(team, matrix, tree, nullptr, matrix.n_rows(), nullptr,

@@ -104,6 +104,10 @@ void add_tree_to_scores(Team& team, const BinMatrix& matrix, const Tree& tree, c
                         std::int64_t n_values, const RowIdx* rows, std::int64_t n_rows, double* score,
                         const RawTable* raw = nullptr);
 
+// Adds a tree without linear leaves to the scores of all rows. False: nothing was done, because tiles of rows cannot be
+// evaluated as a whole (see tile_tree.h).
+bool add_tiles(Team& team, const BinMatrix& matrix, const Tree& tree, double* score);
+
 // Calls visit(node, rows) for blocks of rows that together are all rows of the matrix that reach the node. All
 // calls for a row come from one thread.
 void visit_nodes(Team& team, const BinMatrix& matrix, const Tree& tree,

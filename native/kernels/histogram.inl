@@ -263,8 +263,8 @@ void build_lanes_u16(const BuildArgs& a) {
 
 void build_u16(const BuildArgs& a) { a.layout->wide ? build_lanes_u16<WideOps>(a) : build_lanes_u16<PackedOps>(a); }
 
-// Rows have different lengths. Cells may not fit a cache: the cells of the next row are prefetched.
-template <class Ops, class Code>
+// Rows have different lengths. Where the cells do not fit a second-level cache, those of the next rows are prefetched.
+template <class Ops, class Code, bool kFarCells>
 void build_entries(const SparseBuildArgs& a) {
   using Cell = typename Ops::Cell;
   const auto* const codes = static_cast<const Code*>(a.codes);
@@ -288,7 +288,7 @@ void build_entries(const SparseBuildArgs& a) {
         __builtin_prefetch(codes + e, 0, 2);
       }
     }
-    if (i + kCellsAhead < a.n_rows) {
+    if (kFarCells && i + kCellsAhead < a.n_rows) {
       const int64_t next = row_at(i + kCellsAhead);
       for (int64_t e = a.row_begin[next]; e < a.row_begin[next + 1]; ++e) {
         const uint32_t code = codes[e];
@@ -297,19 +297,25 @@ void build_entries(const SparseBuildArgs& a) {
     }
     const int64_t row = row_at(i);
     const Cell value = spread(row_values[row]);
-    for (int64_t e = a.row_begin[row]; e < a.row_begin[row + 1]; ++e) {
-      const uint32_t code = codes[e];
-      Ops::add(code < n_heavy ? heavy + code : light + (code - n_heavy), value);
-    }
+    const int64_t end = a.row_begin[row + 1];
+    int64_t e = a.row_begin[row];
+    for (; e < end && codes[e] < n_heavy; ++e) Ops::add(heavy + codes[e], value);  // codes of a row are increasing
+    for (; e < end; ++e) Ops::add(light + (codes[e] - n_heavy), value);
+  }
+}
+
+template <class Ops>
+void build_entries_of(const SparseBuildArgs& a) {
+  constexpr int64_t kNearBytes = 512 * 1024;  // half of a second-level cache
+  if (a.n_cells * static_cast<int64_t>(sizeof(typename Ops::Cell)) > kNearBytes) {
+    a.wide_codes ? build_entries<Ops, uint32_t, true>(a) : build_entries<Ops, uint16_t, true>(a);
+  } else {
+    a.wide_codes ? build_entries<Ops, uint32_t, false>(a) : build_entries<Ops, uint16_t, false>(a);
   }
 }
 
 void build_sparse(const SparseBuildArgs& a) {
-  if (a.layout->wide) {
-    a.wide_codes ? build_entries<WideOps, uint32_t>(a) : build_entries<WideOps, uint16_t>(a);
-  } else {
-    a.wide_codes ? build_entries<PackedOps, uint32_t>(a) : build_entries<PackedOps, uint16_t>(a);
-  }
+  a.layout->wide ? build_entries_of<WideOps>(a) : build_entries_of<PackedOps>(a);
 }
 
 // ---- between cells and sums ----

@@ -37,6 +37,7 @@ struct SparseBuildArgs {
   std::int64_t n_rows = 0;
   const void* row_values = nullptr;
   const CellLayout* layout = nullptr;
+  std::int64_t n_cells = 0;   // heavy and light
   std::uint32_t n_heavy = 0;  // codes below it are cells of `heavy`, the others, less n_heavy, of `light`
   void* heavy = nullptr;
   void* light = nullptr;

@@ -234,7 +234,7 @@ struct Codes {
 };
 
 // Words of the heavy cells, then of the light ones.
-std::vector<std::uint64_t> build(const Codes& codes, const Rows& rows, const Selection& s) {
+std::vector<std::uint64_t> build(const Codes& codes, const Rows& rows, const Selection& s, std::int64_t n_cells) {
   const std::int64_t width = rows.layout.wide ? 2 : 1;
   Buffer<std::uint64_t> heavy(codes.n_heavy * width), light((codes.n_cells - codes.n_heavy) * width);
   std::fill(heavy.begin(), heavy.end(), std::uint64_t{0});
@@ -248,6 +248,7 @@ std::vector<std::uint64_t> build(const Codes& codes, const Rows& rows, const Sel
   args.n_rows = s.n_rows;
   args.row_values = rows.values();
   args.layout = &rows.layout;
+  args.n_cells = n_cells;
   args.n_heavy = static_cast<std::uint32_t>(codes.n_heavy);
   args.heavy = heavy.data();
   args.light = light.data();
@@ -267,8 +268,11 @@ void check(const Codes& codes, const Rows& rows, const Selection& s) {
       expected.count[code] += 1;
     }
   }
-  const auto cells = same_at_every_level([&] { return build(codes, rows, s); });
-  CHECK(unpack(cells, rows.layout) == expected);
+  // Cells that fit a cache are not prefetched, those of a larger histogram are.
+  for (const std::int64_t n_cells : {codes.n_cells, std::int64_t{1} << 20}) {
+    const auto cells = same_at_every_level([&] { return build(codes, rows, s, n_cells); });
+    CHECK(unpack(cells, rows.layout) == expected);
+  }
 }
 
 CellSums read_cells(const FeatureCells& cells, std::int64_t n, const CellLayout& layout) {

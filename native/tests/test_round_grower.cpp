@@ -79,6 +79,49 @@ TEST_SUITE("round_grower") {
       }
     }
   }
+
+  // Growing adds to the rows outside a sample what adding the tree afterwards does: for every storage, and for samples
+  // that leave few or most rows out.
+  TEST_CASE("trees are added to the rows outside the sample") {
+    MixedShape shape;
+    shape.n_rows = 9000;
+    const Mixed m = make_mixed(shape, 5);
+    Random random(5);
+    const std::int64_t n = shape.n_rows;
+    std::vector<float> gradient;
+    for (std::int64_t i = 0; i < 2 * n; ++i)
+      gradient.push_back(static_cast<float>(random.normal() + m.table(i % n, 0)));
+    for (const NamedStorage& s : storages_of(m)) {
+      const auto matrix = fill_training(m, s.storage, m.table.dense());
+      for (const std::int64_t per_ten : {2, 9}) {
+        std::vector<RowIdx> inside, outside;
+        for (std::int64_t i = 0; i < n; ++i)
+          (random.below(10) < per_ten ? inside : outside).push_back(static_cast<RowIdx>(i));
+        for (const bool vector_leaves : {false, true}) {
+          for (const int n_threads : {1, 2}) {
+            CAPTURE(s.name);
+            CAPTURE(per_ten);
+            CAPTURE(vector_leaves);
+            Team team(n_threads);
+            const std::vector<GrowParams> params(2);
+            std::vector<double> expected(at(2 * n), -0.0), score = expected;
+            RoundGrower grower(matrix, vector_leaves);
+            const auto n_inside = std::ssize(inside);
+            const auto trees =
+                grower.grow(team, gradient.data(), nullptr, inside.data(), n_inside, params, expected.data());
+            for (std::size_t k = 0; k < trees.size(); ++k) {
+              REQUIRE(trees[k].n_leaves() > 1);
+              add_tree_to_scores(team, *matrix, trees[k], outside.data(), std::ssize(outside),
+                                 expected.data() + static_cast<std::int64_t>(k) * n);
+            }
+            grower.grow(team, gradient.data(), nullptr, inside.data(), n_inside, params, score.data(), {}, nullptr,
+                        outside);
+            CHECK(first_difference(score, expected) == -1);
+          }
+        }
+      }
+    }
+  }
 }
 
 }  // namespace gossamer::tests

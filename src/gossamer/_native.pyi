@@ -1727,10 +1727,15 @@ class Grower:
         score: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
         n_threads: int,
         raw: object | None = None,
+        others: Annotated[
+            NDArray[numpy.uint32], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ]
+        | None = None,
     ) -> list[Tree]:
         """
         Grows the trees of a round (arrays are output-major) and adds their values to the scores of
-        their rows; with labels, leaf values are refitted.
+        their rows; with labels, leaf values are refitted. `others`: all rows that are not in `rows`,
+        to whose scores the trees are added, too.
         """
 
     def round_in_place(

@@ -425,6 +425,9 @@ class TreeGrower:
         if rows is not None and self.gathers(len(rows)):
             trees = self._samples.grow(gradients, rows, self._settings, label, score, n_threads)
         else:
+            others = {}
+            if bag is not None and self._raw is None and self._table.is_whole:
+                others["others"] = bag.outside
             trees = self._native.grow(
                 gradients.gradient,
                 gradients.hessian,
@@ -434,7 +437,10 @@ class TreeGrower:
                 score,
                 n_threads,
                 self._raw if is_linear else None,
+                **others,
             )
+            if others:
+                return trees
         if bag is not None:
             for tree, output in zip(trees, np.split(score, len(trees)), strict=True):
                 if tree.n_leaves > 1:
