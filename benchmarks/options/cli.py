@@ -16,6 +16,7 @@ from benchmarks.launch import say
 from benchmarks.options.data import TABLES, WITH_CATEGORIES, WITH_NUMBERS, loss_of, make_problem
 from benchmarks.paper.store import Document, new_document, read_document
 from benchmarks.real import CaseUnavailableError
+from benchmarks.tasks.problem import Part
 
 DEFAULT_OUT: Final = "benchmarks/results/options"
 BASE: Final = "without"
@@ -56,7 +57,8 @@ def main(argv: list[str] | None = None) -> int:
 
 def _compare(kind: str, args: argparse.Namespace) -> int:
     """Trains every variant on every split, and writes the losses after each table."""
-    settings = {"rounds": args.rounds, "rows": args.rows, "learning_rate": args.learning_rate}
+    names = ("rounds", "rows", "learning_rate", "patience")
+    settings = {name: getattr(args, name) for name in names}
     document = new_document(kind, **settings)
     path = Path(args.out) / f"{kind}.json"
     earlier = read_document(path) if args.keep else None
@@ -87,15 +89,35 @@ def _runs_of(
     for variant, options in variants.items():
         params = {**shared, **table.params(), **options, "seed": seed}
         begin = time.perf_counter()
-        model = gs.train(params, gs.Dataset(problem.train.x, problem.train.y), args.rounds)
+        model = _train(params, problem.train, args)
         seconds = time.perf_counter() - begin
         loss = loss_of(table.task, problem.test.y, np.asarray(model.predict(problem.test.x)))
         say(f"{name:20} {seed} {variant:16} {loss:10.5g} {seconds:6.2f} s")
         yield {"data": name, "variant": variant, "seed": seed, "loss": loss, "seconds": seconds}
 
 
+def _train(params: dict[str, Any], part: Part, args: argparse.Namespace) -> gs.Booster:
+    """Trains on all rows, or with `--patience` stops on a fifth of them."""
+    if not args.patience:
+        return gs.train(params, gs.Dataset(part.x, part.y), args.rounds)
+    order = np.random.default_rng(params["seed"]).permutation(len(part.y))
+    n_valid = len(order) // 5
+    train, valid = part.take(np.sort(order[n_valid:])), part.take(np.sort(order[:n_valid]))
+    data = gs.Dataset(train.x, train.y)
+    return gs.train(
+        params,
+        data,
+        args.rounds,
+        valid_sets=[gs.Dataset(valid.x, valid.y, reference=data)],
+        callbacks=[gs.early_stopping(args.patience, verbose=False)],
+    )
+
+
 def format_table(document: Document) -> str:
-    """The mean loss of the first variant, and how much more the others lose, in percent."""
+    """The mean loss of the first variant, and how much more the others lose, in percent.
+
+    In brackets: its standard error over the seeds, if there are several.
+    """
     losses: dict[str, dict[str, list[float]]] = {}
     for run in document["runs"]:
         losses.setdefault(run["data"], {}).setdefault(run["variant"], []).append(run["loss"])
@@ -108,7 +130,10 @@ def format_table(document: Document) -> str:
         cells = [f"{mean:.5g}"]
         for other in others:
             change[other].append(100.0 * (float(np.mean(found[other])) / mean - 1.0))
-            cells.append(f"{change[other][-1]:+.2f} %")
+            by_seed = np.divide(found[other], found[base])
+            error = 100.0 * float(np.std(by_seed)) / max(len(by_seed) - 1, 1) ** 0.5
+            shown = f" ({error:.2f})" if len(by_seed) > 1 else ""
+            cells.append(f"{change[other][-1]:+.2f} %{shown}")
         lines.append(f"| {name} | {' | '.join(cells)} |")
     for title, summary in (("mean", np.mean), ("worst", np.max)):
         cells = [f"{float(summary(change[other])):+.2f} %" for other in others]
@@ -122,6 +147,9 @@ def _command_line() -> CommandLine:
     )
     line.shared.add_argument("--rows", type=int, default=16_000, help="most rows of a table")
     line.shared.add_argument("--learning-rate", type=float, default=0.1)
+    line.shared.add_argument(
+        "--patience", type=int, default=0, help="stop after so many rounds, on a fifth of the rows"
+    )
     for kind, (about, tables) in ABOUT.items():
         parser = line.add(kind, lambda args, kind=kind: _compare(kind, args), about, data=tables)
         parser.add_argument("--variants", nargs="+", choices=list(VARIANTS[kind])[1:])

@@ -15,14 +15,15 @@ def format_quality(runs: list[Run]) -> str:
     """Formats ranks and relative losses as Markdown.
 
     Ranks and losses are means over tables of the means over splits; the loss is relative to the
-    best contender's on the table. Contenders that failed on a table are left out there.
+    best contender's on the table. Contenders that failed on a table are left out there. Of a table
+    only those splits count that all its contenders have finished, if there are any.
     """
-    good = [run for run in runs if "error" not in run]
+    good = _shared_splits([run for run in runs if "error" not in run])
     losses: dict[str, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
-    times: dict[str, list[float]] = defaultdict(list)
+    times: dict[str, list[tuple[float, float]]] = defaultdict(list)
     for run in good:
         losses[run["table"]][run["contender"]].append(run["loss"])
-        times[run["contender"]].append(run["cpu_seconds"])
+        times[run["contender"]].append((run["seconds"], run["cpu_seconds"]))
     ranks: dict[str, list[int]] = defaultdict(list)
     above: dict[str, list[float]] = defaultdict(list)
     beats: dict[str, list[bool]] = defaultdict(list)
@@ -42,21 +43,31 @@ def format_quality(runs: list[Run]) -> str:
         "mean rank",
         "loss over the best, %",
         "not above CatBoost's",
+        "seconds",
         "CPU seconds",
     ]
-    table = [
+    summary = [
         [
             name,
             f"{mean(ranks[name]):.2f}",
             f"{mean(above[name]):.2f}",
             f"{sum(beats[name])} of {len(beats[name])}",
-            f"{mean(times[name]):.2f}",
+            *(f"{mean(each):.2f}" for each in zip(*times[name], strict=True)),
         ]
         for name in sorted(names, key=lambda name: mean(ranks[name]))
     ]
-    lines = [*make_table(head, table), "", *make_table(["table", *names], body)]
+    lines = [*make_table(head, summary), "", *make_table(["table", *names], body)]
     lines += [f"FAILED {r['table']} {r['contender']}: {r['error']}" for r in runs if "error" in r]
     return "\n".join(lines)
+
+
+def _shared_splits(runs: list[Run]) -> list[Run]:
+    """Leave out splits that only some contenders have finished: some splits are harder."""
+    seeds: dict[str, dict[str, set[int]]] = defaultdict(lambda: defaultdict(set))
+    for run in runs:
+        seeds[run["table"]][run["contender"]].add(run["seed"])
+    shared = {table: set.intersection(*found.values()) for table, found in seeds.items()}
+    return [run for run in runs if not shared[run["table"]] or run["seed"] in shared[run["table"]]]
 
 
 def format_intervals(runs: list[Run]) -> str:

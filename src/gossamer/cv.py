@@ -361,9 +361,9 @@ def check_callbacks(callbacks: Sequence[Callback], caller: str) -> None:
             )
 
 
-def count_threads(makers: Sequence[FoldMaker], params: Params) -> int:
-    """Return the threads for all folds together."""
-    n_rows = sum(len(maker.fold.train) for maker in makers)
+def count_threads(makers: Sequence[FoldMaker], params: Params, rounds_per_join: int = 1) -> int:
+    """Return the threads for all folds together, which wait for each other after so many rounds."""
+    n_rows = sum(len(maker.fold.train) for maker in makers) * rounds_per_join
     return resolve_threads(params.num_threads, n_rows, makers[0].data.num_feature())
 
 

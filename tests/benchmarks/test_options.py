@@ -23,6 +23,19 @@ def test_a_command_compares_every_variant(
     assert "| levels_300_strong |" in capsys.readouterr().out
 
 
+def test_trainings_stop_on_a_fifth_of_their_rows(tmp_path: Path) -> None:
+    words = ["linear", "--data", "steps", "--rows", "900", "--seeds", "2", "--variants", "checked"]
+    losses = []
+    for patience in ("0", "5"):
+        out = tmp_path / patience
+        main([*words, "--rounds", "60", "--patience", patience, "--out", str(out)])
+        found = read_document(out / "linear.json")
+        assert found is not None
+        losses.append([run["loss"] for run in found["runs"]])
+    # Noise: sixty rounds are far too many.
+    assert sum(losses[1]) < 0.99 * sum(losses[0])
+
+
 def test_tables_of_a_command_are_known() -> None:
     assert set(ABOUT) == set(VARIANTS)
     with pytest.raises(SystemExit):
@@ -43,3 +56,8 @@ def test_what_is_compared() -> None:
         "| mean | | -12.50 % |",
         "| worst | | +25.00 % |",
     ]
+    document["runs"] += [
+        {"data": "a", "variant": "without", "seed": 1, "loss": 2.0},
+        {"data": "a", "variant": "checked", "seed": 1, "loss": 1.2},
+    ]
+    assert format_table(document).splitlines()[2] == "| a | 2 | -45.00 % (5.00) |"

@@ -64,11 +64,14 @@ def test_packed_tables_are_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 
 def test_ranks() -> None:
+    times = {"seconds": 1.5, "cpu_seconds": 2.0}
     runs = [
-        {"table": "a", "contender": "x", "loss": 1.0, "cpu_seconds": 2.0},
-        {"table": "a", "contender": "catboost", "loss": 1.1, "cpu_seconds": 4.0},
-        {"table": "a", "contender": "z", "error": "broken"},
+        {"table": "a", "seed": 0, "contender": "x", "loss": 1.0, **times},
+        {"table": "a", "seed": 1, "contender": "x", "loss": 9.0, **times},  # alone: does not count
+        {"table": "a", "seed": 0, "contender": "catboost", "loss": 1.1, **times},
+        {"table": "a", "seed": 0, "contender": "z", "error": "broken"},
     ]
     text = format_quality(runs)
-    assert "1 of 1" in text
+    assert text.count("1 of 1") == 2
+    assert "1.50" in text and "2.00" in text
     assert "FAILED a z: broken" in text

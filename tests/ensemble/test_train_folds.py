@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import pytest
 import gossamer as gs
 from gossamer.errors import DataError, NotSupportedError, ParameterError
 from gossamer.model.files import model_file
+from gossamer.side_by_side import Stretch, plan_stretches
 
 N_ROWS = 900
 
@@ -111,12 +113,28 @@ def test_bytes_do_not_depend_on_threads(case: str) -> None:
     x = np.random.default_rng(0).normal(size=(20_000, 12))
     y = _labels(kind, x)
     found = set()
-    for n_threads in (1, 2, 3, 5):
+    for n_threads in (1, 2, 3, 5, 8):
         data = gs.Dataset(x, y)
         given = {"verbose": -1, "num_leaves": 8, **params, "num_threads": n_threads}
         model = gs.train_folds(given, data, 6, nfold=4)
         found.add(model_file.to_bytes(model.model))
     assert len(found) == 1
+
+
+def test_folds_of_a_small_table_have_a_thread_each(monkeypatch: pytest.MonkeyPatch) -> None:
+    planned = []
+
+    def plan(n_jobs: int, n_threads: int) -> list[Stretch]:
+        planned.append(n_threads)
+        return plan_stretches(n_jobs, n_threads)
+
+    module = sys.modules["gossamer.ensemble.train_folds"]  # the package has a function of that name
+    monkeypatch.setattr(module, "plan_stretches", plan)
+    x = _table()
+    gs.train_folds({"verbose": -1, "num_threads": 4}, gs.Dataset(x, _signal(x)), 100, nfold=4)
+    # Two rounds of them are not worth starting a thread.
+    gs.train_folds({"verbose": -1, "num_threads": 4}, gs.Dataset(x, _signal(x)), 2, nfold=4)
+    assert planned == [4, 1]
 
 
 def test_scores_are_those_of_the_out_of_fold_predictions() -> None:

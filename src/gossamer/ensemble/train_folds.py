@@ -146,7 +146,8 @@ def train_folds(
     ]
     # What a user wrote is called from the thread that called us, for one fold after the other.
     is_ours = feval is None and not callable(resolved.objective)
-    n_threads = count_threads(makers, resolved) if is_ours else 1
+    n_rounds = count_rounds(num_boost_round, resolved)
+    n_threads = count_threads(makers, resolved, n_rounds) if is_ours else 1
     stretches = plan_stretches(len(makers), n_threads)
     widest = max(stretch.width for stretch in stretches)
     memory = fold_memory(resolved, built, parts, widest)
@@ -154,7 +155,7 @@ def train_folds(
     limits = [stretch.n_threads for stretch in stretches for _ in range(stretch.n_jobs)]
     n_waves = sum(-(-stretch.n_jobs // stretch.width) for stretch in stretches)
     schedule = Schedule(
-        count_rounds(num_boost_round, resolved),
+        n_rounds,
         patience_of(resolved),
         feval,
         None if time_limit is None else check_seconds(time_limit) / n_waves,
