@@ -156,7 +156,8 @@ struct PackedSearch {
   }
 
   bool run(PackedCandidate& best) {
-    const auto few = static_cast<int64_t>(__builtin_ceil(rules.min_data));
+    const double fewest = rules.min_data > 1.0 ? rules.min_data : 1.0;  // a side without rows is none
+    const auto few = static_cast<int64_t>(__builtin_ceil(fewest));
     if (a.count < 2 * few || !(a.hessian + rules.lambda_l2 > 0.0)) return false;
     least = static_cast<uint64_t>(few);
     span = static_cast<uint64_t>(a.count - 2 * few);

@@ -1,5 +1,6 @@
 // Many features of a leaf at once: the same split, bit for bit, as one feature after another.
 #include <algorithm>
+#include <numeric>
 
 #include "core/histogram.h"
 #include "support.h"
@@ -35,8 +36,9 @@ struct Leaf {
     for (std::int64_t i = 0; i < n_rows; ++i) {
       const std::int64_t limit = std::min<std::int64_t>(l.gradient_limit, 1 << 13);
       const std::int64_t gradient = extreme && random.chance(0.8) ? limit : random.below(2 * limit + 1) - limit;
-      const std::int64_t small = 1 + random.below(extreme ? 1 : l.hessian_limit);
-      const std::int64_t hessian = l.constant_hessian() ? 0 : (extreme && random.chance(0.5) ? l.hessian_limit : small);
+      std::int64_t hessian = 0;
+      if (!l.constant_hessian())
+        hessian = extreme ? (random.chance(0.5) ? 1 : l.hessian_limit) : 1 + random.below(l.hessian_limit);
       sums += {gradient, hessian, 1};
       const PackedCell word = (static_cast<PackedCell>(gradient) << (l.count_bits + l.hessian_bits)) +
                               (static_cast<PackedCell>(hessian) << l.count_bits) + 1;
@@ -113,7 +115,7 @@ std::vector<SplitRules> some_rules() {
   rules[2].lambda_l2 = 70.0;
   rules[3].min_data = 1.0;
   rules[3].min_sum_hessian = 5000.0;
-  rules[4].min_data = 0.0;
+  rules[4].min_data = 1.0;
   rules[4].min_sum_hessian = 0.0;
   rules[4].lambda_l2 = 0.001;
   return rules;
@@ -147,6 +149,23 @@ TEST_SUITE("search_packed") {
         }
       }
     }
+  }
+
+  TEST_CASE("a side without rows is no split") {
+    Random random(53);
+    Leaf leaf(layout_of(Form::packed), 256, 9, 250, 40, 0.0, false, random);
+    for (std::size_t f = 0; f < leaf.features.size(); ++f) {
+      PackedCell* const first = leaf.cells.data() + leaf.features[f].first_cell;
+      const PackedCell all = std::accumulate(first, first + 256, PackedCell{0});
+      std::fill(first, first + 256, PackedCell{0});
+      leaf.features[f].n_value_bins = 200;
+      first[100] = all;
+    }
+    SplitRules rules;
+    rules.min_data = 0.0;
+    rules.min_sum_hessian = 0.0;
+    rules.lambda_l2 = 1.0;
+    at_every_level([&] { CHECK(leaf.together(rules, nullptr, kNothing)[0].feature == -1); });
   }
 
   TEST_CASE("equal gains: the smaller feature, then the lower bin") {
