@@ -324,6 +324,13 @@ def test_what_is_not_supported_is_refused_by_name(params: dict[str, Any]) -> Non
         run_group(2, work)
 
 
+@pytest.mark.parametrize("chunks", [[[[1.0, 2.0]]], [TABLE[0]], TABLE, make_frame(), ["rows"]])
+def test_chunks_that_are_not_tables_are_refused(chunks: Any) -> None:
+    """Their rows were left out before, or nothing said what was wrong."""
+    with pytest.raises(gossamer.DataError, match=r"chunk 0 of a ShardData .*ShardData\(\[table\]"):
+        ShardData(chunks, label=[1.0])
+
+
 def test_an_error_in_an_objective_reaches_all_workers() -> None:
     def broken(scores: np.ndarray, data: Any) -> Any:
         raise ZeroDivisionError("in round one")
