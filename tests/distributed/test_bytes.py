@@ -12,6 +12,7 @@ import pytest
 from scipy.sparse import csr_array
 
 import gossamer
+from gossamer.data.dataset import built_data
 from gossamer.distributed import Group, ShardData, WorkerError, run_group
 from gossamer.distributed import train as train_shard
 
@@ -249,6 +250,26 @@ def test_bundles_that_fit_on_some_workers_only() -> None:
         assert train_all(params, table, which * 1.0, {}, spread) == [expected] * len(spread)
 
 
+@pytest.mark.parametrize("with_bundles", [False, True])
+def test_missing_values_that_the_sample_does_not_show(with_bundles: bool) -> None:
+    """Some rows of one worker have missing values in sparse columns, and in bundles."""
+    rng = np.random.default_rng(5)
+    table = np.where(rng.random((N, 60)) < 0.15, rng.integers(1, 5, (N, 60)), 0.0)
+    if with_bundles:
+        table[:, :12] = 0.0
+        table[np.arange(N), rng.integers(0, 12, N)] = rng.integers(1, 5, N)
+    label = table @ rng.normal(size=60)
+    table[-40:-20, [1, 15]], table[-20:, [2, 16]] = np.nan, 1.0
+    label[-40:-20] += 99.0
+    params = {"bin_construct_sample_cnt": 200, "min_data_in_leaf": 5}
+    sample = gossamer.Dataset(table[:200], label=label[:200], params=params).construct()
+    stored = built_data(sample).table.bins.storage()
+    assert len(stored["loose"]) > 0 and (len(stored["bundled"]) > 0) == with_bundles
+    expected = train_one(params, table, label, {})
+    for spread in SPREADS.values():
+        assert train_all(params, table, label, {}, spread) == [expected] * len(spread)
+
+
 def test_early_stopping_is_that_of_one_machine() -> None:
     params = {"metric": ["l2", "l1"], "early_stopping_round": 3, "learning_rate": 0.6}
     train_rows, valid_rows = slice(0, 20_000), slice(20_000, N)
@@ -303,6 +324,13 @@ def test_what_is_not_supported_is_refused_by_name(params: dict[str, Any]) -> Non
 
     with pytest.raises(gossamer.NotSupportedError, match=next(iter(params))):
         run_group(2, work)
+
+
+@pytest.mark.parametrize("chunks", [[[[1.0, 2.0]]], [TABLE[0]], TABLE, make_frame(), ["rows"]])
+def test_chunks_that_are_not_tables_are_refused(chunks: Any) -> None:
+    """Their rows were left out before, or nothing said what was wrong."""
+    with pytest.raises(gossamer.DataError, match=r"chunk 0 of a ShardData .*ShardData\(\[table\]"):
+        ShardData(chunks, label=[1.0])
 
 
 def test_an_error_in_an_objective_reaches_all_workers() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from pathlib import Path
 from typing import Any
@@ -320,6 +321,32 @@ def test_metric_functions() -> None:
     assert model.oof_score_["bias"] == pytest.approx(
         abs(np.mean(model.oof_prediction() - _signal(x))), abs=1e-6
     )
+
+
+def test_metric_functions_that_see_other_classes_in_each_fold() -> None:
+    """Values belong to the metric of their name; rows that no fold holds out are not evaluated."""
+
+    def recalls(predictions: Any, data: gs.Dataset) -> list[tuple[str, float, bool]]:
+        label, chosen = data.get_label(), np.argmax(predictions, axis=1)
+        return [
+            (f"recall of {k:.0f}", float(np.mean(chosen[label == k] == k)), True)
+            for k in np.unique(label)
+        ]
+
+    x, label = _table()[:90], np.repeat([0, 1, 2], 30)
+    x[:, 0] += label
+    held_out = [np.r_[20:30], np.r_[50:60, 80:90]]
+    folds = [(np.delete(np.arange(90), rows), rows) for rows in held_out]
+    params = {"objective": "multiclass", "num_class": 3, "metric": "none", "verbose": -1}
+    model = gs.train_folds(params, gs.Dataset(x, label), 4, folds=folds, feval=recalls)
+    nan = math.nan
+    by_fold, overall = model.oof_score_by_fold_, model.oof_score_
+    assert list(by_fold) == list(overall) == ["recall of 0", "recall of 1", "recall of 2"]
+    expected = [[overall["recall of 0"], nan], *([nan, overall[f"recall of {k}"]] for k in (1, 2))]
+    np.testing.assert_array_equal(list(by_fold.values()), expected)
+    assert len(set(overall.values())) == 3
+    again = gs.Booster(model_str=model.model_to_string())
+    np.testing.assert_array_equal(list(again.oof_score_by_fold_.values()), expected)
 
 
 def test_objective_of_ones_own() -> None:

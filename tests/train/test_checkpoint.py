@@ -633,3 +633,9 @@ def test_killed_at_random_moments(tmp_path: Path) -> None:
         n_whole += 1
     leftovers = [name for name in os.listdir(tmp_path) if name.startswith(".")]
     assert len(leftovers) <= n_whole  # those of one that was killed before it could end itself
+
+
+def test_a_checkpoint_is_written_in_trainings_only(tmp_path: Path) -> None:
+    callback = checkpoint(tmp_path / "run.ckpt")
+    with pytest.raises(ParameterError, match=r"must be among the callbacks of train\(\)"):
+        callback.write()

@@ -55,9 +55,7 @@ class Checkpoint:
         """Write the file if it is time."""
         if is_cv(env.model):
             raise NotSupportedError.because("checkpoint() works with train() and fit(), not cv()")
-        if self._run is None:
-            raise ParameterError.because("checkpoint() must be among the callbacks of train()")
-        n_done = self._run.n_done
+        n_done = self._attached().n_done
         is_due = self.every_rounds is not None and n_done % self.every_rounds == 0
         if self.every_seconds is not None:
             is_due |= time.monotonic() - self._written >= self.every_seconds
@@ -65,13 +63,22 @@ class Checkpoint:
             self.write()
 
     def write(self) -> None:
-        """Write a checkpoint now. A full disk does not end the training: the last file stays."""
-        assert self._run is not None
+        """Write a checkpoint now. A full disk does not end the training: the last file stays.
+
+        Raises:
+            ParameterError: If no training is under way.
+        """
+        run = self._attached()
         try:
-            save(self._run, self.path)
+            save(run, self.path)
         except OSError as error:
             warn(f"The checkpoint {str(self.path)!r} could not be written: {error}")
         self._written = time.monotonic()
+
+    def _attached(self) -> Run:
+        if self._run is None:
+            raise ParameterError.because("checkpoint() must be among the callbacks of train()")
+        return self._run
 
     def close(self) -> None:
         """Release the training."""

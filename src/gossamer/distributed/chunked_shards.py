@@ -21,7 +21,7 @@ from gossamer.data.chunks.chunked_source import ChunkedSource
 from gossamer.data.chunks.chunked_table import NamedChunkedTable
 from gossamer.data.chunks.program_source import find_chunks
 from gossamer.data.chunks.row_stack import RowStack
-from gossamer.data.storage.binned import BinnedTable, plan_storage
+from gossamer.data.storage.binned import BinnedTable, correct_storage, plan_storage
 from gossamer.data.table.columns import LevelColumn, LevelKind
 from gossamer.data.table.matrix import Table, Values
 from gossamer.data.table.names import match_names
@@ -160,31 +160,29 @@ class ChunkedShards(NamedChunkedTable):
 
     def fill(self, binning: Binning, example: Values, params: Params) -> BinnedTable:
         """Put this worker's rows of training data into its bins."""
-        like = self._fill_training(binning, example, params)
-        if like is None:  # columns of some worker cannot share a bundle after all
-            plain = params.for_data({"enable_bundle": False})
-            like = self._fill_training(binning, example, plain)
-        assert like is not None
-        bins = like.bins
-        totals = np.concatenate([bins.has_missing().astype(np.int64), bins.entry_counts()])
-        self._group.add(totals)
-        has_missing, counts = np.split(totals, 2)
-        bins.set_totals((has_missing > 0).astype(np.int8), np.ascontiguousarray(counts))
+        n_threads = self.n_threads(params)
+        plan = plan_storage(example, binning, params, self.n_rows, n_threads)
+        can_misfit = plan.choice is None or plan.choice["candidates"] > 0
+        bins = self._fill(plan.bins, n_threads, release=not can_misfit)
+        has_missing, counts = self._add_totals(bins)
+        corrected = correct_storage(plan, params, self.n_rows, has_missing, counts)
+        if corrected is not None:  # some worker has values that the sample did not show
+            bins = self._fill(corrected.bins, n_threads, release=True)
+            has_missing, counts = self._add_totals(bins)
+        bins.set_totals(has_missing.astype(np.int8), counts)
         self._chunks, self._own = [], None
         return ShardedTable(
-            binning, bins, like.choice, shard=self._shard, keeps_own_rows=self._keeps_own_rows
+            binning, bins, plan.choice, shard=self._shard, keeps_own_rows=self._keeps_own_rows
         )
 
-    def _fill_training(
-        self, binning: Binning, example: Values, params: Params
-    ) -> BinnedTable | None:
-        n_threads = self.n_threads(params)
-        like = plan_storage(example, binning, params, self.n_rows, n_threads)
-        can_misfit = like.choice is None or like.choice["candidates"] > 0
-        bins = self._fill(like.bins, n_threads, release=not can_misfit)
-        misfits = np.array([0 if bins.is_trainable else 1])
-        self._group.add(misfits)
-        return BinnedTable(binning, bins, like.choice) if misfits[0] == 0 else None
+    def _add_totals(
+        self, bins: _native.BinMatrix
+    ) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.int64]]:
+        """For each feature: whether it is missing on any worker, and its entries on all of them."""
+        totals = np.concatenate([bins.has_missing().astype(np.int64), bins.entry_counts()])
+        self._group.add(totals)
+        n_missing, counts = np.split(totals, 2)
+        return n_missing > 0, np.ascontiguousarray(counts)
 
     def bin_like(self, training: BinnedTable, params: Params) -> BinnedTable:
         """Put this worker's rows into the bins of training data."""

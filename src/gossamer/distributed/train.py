@@ -16,13 +16,14 @@ import numpy.typing as npt
 from gossamer.callbacks.checkpoint import Checkpoint
 from gossamer.data.categories.levels import Levels
 from gossamer.data.chunks.chunked_source import take_chunk_rows
+from gossamer.data.chunks.program_source import is_chunk
 from gossamer.data.dataset import Dataset, built_data
 from gossamer.distributed.all_rows import AllRowsSource
 from gossamer.distributed.chunked_shards import ChunkedShards
 from gossamer.distributed.group import Group
 from gossamer.distributed.machines import LEARNER, connect_machines, find_top_k, take_network
 from gossamer.distributed.messages import gather_rows
-from gossamer.errors import NotSupportedError
+from gossamer.errors import DataError, NotSupportedError
 from gossamer.metrics import CustomMetric
 from gossamer.model import Booster
 from gossamer.objectives.registry import objective_class
@@ -64,6 +65,18 @@ class ShardData:
     feature_name: Sequence[str] | Literal["auto"] = "auto"
     categorical_feature: Sequence[str | int] | str | None = "auto"
     fields: dict[str, Any] = field(default_factory=dict, init=False)
+
+    def __post_init__(self) -> None:
+        """Refuse what has no rows and columns, before other workers wait for it."""
+        for i, chunk in enumerate(self.chunks):
+            if not is_chunk(chunk):
+                shape = getattr(chunk, "shape", None)
+                raise DataError.because(
+                    f"chunk {i} of a ShardData cannot be used",
+                    got=type(chunk).__name__ + (f" of shape {shape}" if shape is not None else ""),
+                    expected="an array of rows x columns, a sparse matrix or a frame",
+                    hint="A single table is passed as a list: ShardData([table], ...).",
+                )
 
     def gather(self, group: Group) -> None:
         """Put the fields of all workers together; every worker then has all of them."""

@@ -176,7 +176,8 @@ def train_folds(
     finally:
         close_callbacks(after)
     record = _make_record(built, parts, trained, own)
-    record = replace(record, metrics=_score_all(resolved, built, train_set, record, feval))
+    overall = _score_all(resolved, built, train_set, record, feval)
+    record = replace(record, **_match_metrics(overall, trained))
     models = [member.model for member in trained]
     model = average_models(models, _kept(trained, resolved), objective)
     model = replace(model, folds=record)
@@ -299,10 +300,6 @@ def _make_record(
         np.concatenate(held_out, axis=1),
         targets.label.reshape(targets.n_targets, -1),
         targets.weight,
-        by_member={
-            result.metric_name: [member.results[i].metric_value for member in trained]
-            for i, result in enumerate(trained[0].results)
-        },
         member_params=tuple(own),
         has_init_score=built.rows.init_score is not None,
         has_queries=built.rows.group is not None,
@@ -318,7 +315,8 @@ def _score_all(
     fields = built.rows
     if len(rows) < built.n_rows:
         fields, _ = check_fields(built.rows.take(rows), len(rows), built.n_columns)
-        data = data.subset(rows) if feval is not None else data
+        if feval is not None:  # a function asks for labels
+            data = data.subset(rows).construct()
     targets = fields.targets
     assert targets is not None
     objective = make_objective(params, targets, data)
@@ -332,6 +330,20 @@ def _score_all(
         results: list[EvalResult] = evaluate_custom(feval, predictions, data, "oof")
         found |= {result.metric_name: result.metric_value for result in results}
     return found
+
+
+def _match_metrics(overall: Mapping[str, float], trained: Sequence[Member]) -> dict[str, Any]:
+    """Return `metrics` and `by_member` of a record, with the same names in both.
+
+    A function of the user may return other metrics for some rows, such as one for each class that
+    is among them. Their values are NaN elsewhere.
+    """
+    each = [{r.metric_name: r.metric_value for r in member.results} for member in trained]
+    names = list(dict.fromkeys(name for found in (*each, overall) for name in found))
+    return {
+        "metrics": {name: overall.get(name, np.nan) for name in dict.fromkeys([*overall, *names])},
+        "by_member": {name: [found.get(name, np.nan) for found in each] for name in names},
+    }
 
 
 def _kept(trained: Sequence[Member], params: Params) -> dict[str, Any]:

@@ -66,7 +66,7 @@ def find_chunks(data: Any) -> Source | None:
     if isinstance(data, (list, tuple)) and data:
         if all(_is_sequence(item) for item in data):
             return SequenceSource(list(data))
-        if all(_is_chunk(item) for item in data):
+        if all(is_chunk(item) for item in data):
             return FunctionSource(lambda: iter(data), "the list of chunks")
         return None
     if callable(data) and not hasattr(data, "__array__") and not is_frame(data):
@@ -93,7 +93,13 @@ def _is_sequence(data: Any) -> bool:
     return all(hasattr(data, name) for name in needed) and not hasattr(data, "__array__")
 
 
-def _is_chunk(data: Any) -> bool:
+def is_chunk(data: Any) -> bool:
+    """Whether this is some rows of a table: an array, a sparse matrix, a frame or a batch.
+
+    Example:
+        >>> is_chunk(np.zeros((3, 2))), is_chunk(np.zeros(3)), is_chunk([[1, 2]])
+        (True, False, False)
+    """
     if isinstance(data, np.ndarray):
         return data.ndim == 2
     pyarrow = sys.modules.get("pyarrow")

@@ -208,20 +208,62 @@ def plan_storage(
     is_alone = np.ones(len(stored["may_miss"]), dtype=np.bool_)
     is_alone[stored["bundled"]] = is_alone[stored["loose"]] = False
     others_miss = is_alone if binning.may_miss is None else is_alone & (binning.may_miss != 0)
-    bins = _native.BinMatrix(
+    stored["may_miss"] = stored["may_miss"] | others_miss.astype(np.int8)
+    return BinnedTable(binning, _empty_bins(binning, params, n_rows, stored), like.choice)
+
+
+def _empty_bins(
+    binning: Binning, params: Params, n_rows: int, stored: Mapping[str, Any]
+) -> _native.BinMatrix:
+    return _native.BinMatrix(
         binning.columns,
         binning.upper,
         binning.offsets,
         int(binning.missing_kind),
         0,
-        stored["may_miss"] | others_miss.astype(np.int8),
+        stored["may_miss"],
         binning.category,
         params.enable_bundle and n_rows >= _MIN_ROWS_TO_SHARE,
         stored["bundled"],
         stored["bundle_ends"],
         stored["loose"],
     )
-    return BinnedTable(binning, bins, like.choice)
+
+
+def correct_storage(
+    plan: BinnedTable,
+    params: Params,
+    n_rows: int,
+    has_missing: npt.NDArray[np.bool_],
+    entry_counts: npt.NDArray[np.int64],
+) -> BinnedTable | None:
+    """Change the storage that was chosen by some rows, once more is known about all of them.
+
+    Args:
+        plan: What `plan_storage` returned.
+        params: Checked parameters.
+        n_rows: Rows of the whole table.
+        has_missing: Whether a feature is missing in some row, with all rows stored like `plan`.
+        entry_counts: For each feature the values that are stored as entries, apart from bundles.
+
+    Returns:
+        A table without rows that has a place for every value; None: `plan` has one already.
+    """
+    stored = plan.bins.storage()
+    bundled, ends = stored["bundled"], stored["bundle_ends"]
+    moves = entry_counts[bundled] > 0  # out of their bundles
+    if not moves.any() and not (has_missing & (stored["may_miss"] == 0)).any():
+        return None
+    n_kept = np.concatenate([[0], np.cumsum(~moves)])[ends]
+    corrected = {
+        "may_miss": stored["may_miss"] | has_missing.astype(np.int8),
+        "bundled": bundled[~moves],
+        "bundle_ends": np.unique(n_kept[n_kept > 0]),  # without those that are empty now
+        "loose": np.sort(np.concatenate([stored["loose"], bundled[moves]])),
+    }
+    return BinnedTable(
+        plan.binning, _empty_bins(plan.binning, params, n_rows, corrected), plan.choice
+    )
 
 
 def bin_like(table: Table, training: BinnedTable, params: Params) -> BinnedTable:

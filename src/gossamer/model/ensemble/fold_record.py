@@ -44,7 +44,7 @@ class FoldRecord:
         label: float32 (targets, rows): labels of the training rows.
         weight: float32 (rows): their weights; None: every row counts 1.
         metrics: Metric -> its value over all rows that were held out.
-        by_member: Metric -> its value on the held-out rows of each member.
+        by_member: Metric -> its value on the held-out rows of each member; the same metrics.
         member_params: For each member the parameters in which it differs from the model's.
         has_init_score: Whether the training data had initial scores, which predictions lack.
         has_queries: Whether rows were grouped by query, so that they are not exchangeable.
@@ -150,6 +150,8 @@ class FoldRecord:
             has_init_score=facts.get("has_init_score") is True,
             has_queries=facts.get("has_queries") is True,
         )
+        if record.metrics.keys() != record.by_member.keys():
+            raise ValueError("the metrics of the folds differ from those of their members")
         record._check(n_rounds, n_outputs)
         record._check_labels(n_classes)
         return record
