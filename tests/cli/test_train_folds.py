@@ -84,3 +84,24 @@ def test_quality(table: Path, tmp_path: Path) -> None:
 def test_what_needs_other_options(table: Path, others: tuple[str, ...]) -> None:
     code, _ = _run("train", str(table), "-t", "y", *others)
     assert code == 2
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ((), "training rows: expect worse"),
+        (("--quality", "good"), "training rows: expect worse"),
+        (("bagging_fraction=0.5",), "training rows: expect worse"),
+        (("--folds", "3"), "judged by the models that were not trained on it"),
+        (("--valid", "0.3"), None),
+    ],
+)
+def test_a_report_says_what_its_rows_are(
+    table: Path, tmp_path: Path, options: tuple[str, ...], told: str | None
+) -> None:
+    page = tmp_path / "page.html"
+    args = ("train", str(table), "-t", "y", "--rounds", "20", "-o", str(tmp_path / "m.gsm"))
+    code, text = _run(*args, "--report", str(page), *options)
+    assert code == 0, text
+    found = page.read_text(encoding="utf-8")
+    assert told in found if told else "These are the training rows" not in found

@@ -405,5 +405,5 @@ def _report(
         query = None if query is None else query[chosen]
     # Names without their folders: of a long path the page would show the beginning.
     files = ", ".join(path.name for path in source.paths) or source.what
-    told = {"target": loaded.roles.target, "source": files}
+    told = {"target": loaded.roles.target, "source": files, "is_training": valid_set is None}
     write_report(model, settings.report, rows, label, query, evals_result=history, **told)
