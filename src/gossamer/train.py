@@ -22,7 +22,7 @@ from gossamer.model.training.checkpoint import Run
 from gossamer.model.training.constant import warn_if_constant
 from gossamer.model.training.evaluate import restore_best
 from gossamer.model.training.pass_report import PassReport
-from gossamer.params import TABLE, Params
+from gossamer.params import TABLE, Params, warn_of_unused
 from gossamer.params.coerce import coerce
 from gossamer.params.given import as_dict
 
@@ -79,6 +79,7 @@ def train(
     """
     check_dataset(train_set)
     booster = Booster(params, train_set, init_model=init_model)
+    warn_of_unused(params)
     resolved = booster.resolved_params
     n_rounds = cast(int, coerce(TABLE["num_iterations"], num_boost_round, "num_boost_round"))
     if "num_iterations" in resolved.given:

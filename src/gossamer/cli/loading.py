@@ -29,7 +29,7 @@ from gossamer.data import Dataset
 from gossamer.data.chunks.source import ChosenRows, Source
 from gossamer.data.dataset import built_data
 from gossamer.errors import DataError, ParameterError
-from gossamer.params import CANONICAL, resolve
+from gossamer.params import CANONICAL, resolve, warn_of_unused
 from gossamer.params.check_method import keeps_raw_values
 from gossamer.params.traits import Kind, traits_of
 
@@ -201,6 +201,8 @@ def load(settings: Settings, console: Console, *, is_validated: bool) -> Loaded:
     params = task.fill_in(params, is_validated=is_validated)
     resolved = resolve(params)  # fails now rather than after binning
     console.say(f"Task: {task.title} ({task.reason}).")
+    is_asked = any(CANONICAL.get(name) == "verbosity" for name in settings.params)
+    warn_of_unused(params if is_asked else {**params, "verbosity": 0})
     traits = traits_of(resolved.objective)
     if traits.kind is Kind.BINARY and traits.gives_probabilities and task.named_classes:
         console.say(f"Predictions are probabilities of {str(task.named_classes[1])!r}.")

@@ -6,7 +6,6 @@ version cannot do, fill in what follows from other values, check that the values
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Iterable, Mapping
 from typing import Any, Final, Literal
 
@@ -27,8 +26,6 @@ from gossamer.params.traits import OBJECTIVE_CHOICES, Kind, traits_of
 
 Context = Literal["train", "dataset", "predict"]
 
-_logger = logging.getLogger("gossamer")
-
 # As LightGBM: a smaller sum of hessians is as good as zero.
 _HESSIAN_EPSILON: Final = 1e-15
 _ALL_ROWS: Final = 2**31 - 1
@@ -38,8 +35,8 @@ def resolve(params: Mapping[str, Any] | None = None, *, context: Context = "trai
     """Check a user's parameters and fill in all the others.
 
     Names may be aliases. When one parameter comes under several names, the canonical name wins,
-    then the shortest, then the first in the alphabet; values that differ are logged. A value of
-    None means not given. Numbers and booleans may be given as strings.
+    then the shortest, then the first in the alphabet (`warn_of_unused` warns if values differ). A
+    value of None means not given. Numbers and booleans may be given as strings.
 
     Args:
         params: Parameters by name; a `Params` is checked and returned as it is.
@@ -68,8 +65,6 @@ def resolve(params: Mapping[str, Any] | None = None, *, context: Context = "trai
         values |= given
         values |= _consequences(values, given)
         resolved = Params(given=frozenset(given), **values)
-        if context == "train":
-            _warn_of_unused_alpha(resolved)
     if context == "train":
         _check_together(resolved)
     return resolved
@@ -77,17 +72,10 @@ def resolve(params: Mapping[str, Any] | None = None, *, context: Context = "trai
 
 def _read_given(params: Mapping[str, Any]) -> dict[str, Any]:
     """Return the values that were given, converted, by canonical name."""
-    found = _group_spellings(params)
+    found = group_spellings(params)
     given: dict[str, Any] = {}
     for name, spellings in found.items():
-        values = [_coerce_given(name, params[spelling], spelling) for spelling in spellings]
-        if any(value != values[0] for value in values):
-            _logger.warning(
-                "%s is given more than once (%s); using %s.",
-                name,
-                ", ".join(f"{spelling}={params[spelling]!r}" for spelling in spellings),
-                spellings[0],
-            )
+        values = [coerce_given(name, params[spelling], spelling) for spelling in spellings]
         given[name] = values[0]
     if given.get("metric") is None:
         # An empty string leaves the choice to the objective, as if no metric had been given.
@@ -95,7 +83,7 @@ def _read_given(params: Mapping[str, Any]) -> dict[str, Any]:
         if (named := _metric_of_alias(params, found, given)) is not None:
             given["metric"] = (named,)
         elif (own := _said_by(given.get("objective"), "metric")) is not None:
-            given["metric"] = _coerce_given("metric", own, "metric")
+            given["metric"] = coerce_given("metric", own, "metric")
     if given.get("boosting") == "goss":
         if given.get("data_sample_strategy") == "mvs":
             raise ParameterError.because(
@@ -108,7 +96,7 @@ def _read_given(params: Mapping[str, Any]) -> dict[str, Any]:
     return given
 
 
-def _group_spellings(params: Mapping[str, Any]) -> dict[str, list[str]]:
+def group_spellings(params: Mapping[str, Any]) -> dict[str, list[str]]:
     """Return, by canonical name, the names that were given with a value, the winner first."""
     if not isinstance(params, Mapping):
         raise ParameterError.because("parameters cannot be used", got=params, expected="a dict")
@@ -145,7 +133,7 @@ def _metric_of_alias(
     return traits_of(given["objective"]).metric_of_alias.get(spelling.strip().lower())
 
 
-def _coerce_given(name: str, value: object, spelling: str) -> object:
+def coerce_given(name: str, value: object, spelling: str) -> object:
     """Convert a given value; for an unsupported parameter no value but the default is of use."""
     param = TABLE[name]
     if spelling == "max_leaves" and str(value) in ("0", "0.0"):  # XGBoost's way to say: no limit
@@ -247,18 +235,6 @@ def _consequences(values: Mapping[str, Any], given: Mapping[str, Any]) -> dict[s
 def _samples_rows(values: Mapping[str, Any]) -> bool:
     fractions = ("bagging_fraction", "pos_bagging_fraction", "neg_bagging_fraction")
     return any(values[name] < 1 for name in fractions)
-
-
-def _warn_of_unused_alpha(params: Params) -> None:
-    """Warn of an `alpha` without effect: to users of XGBoost it is the L1 penalty."""
-    traits = traits_of(params.objective)
-    is_used = traits.kind is Kind.CUSTOM or traits.alpha
-    if "alpha" in params.given and not is_used and params.alpha != TABLE["alpha"].default:
-        _logger.warning(
-            "alpha=%r has no effect with objective=%s. The L1 penalty is reg_alpha (lambda_l1).",
-            params.alpha,
-            params.objective,
-        )
 
 
 def _check_together(params: Params) -> None:
