@@ -50,7 +50,8 @@ def test_early_stopping_looks_at_the_folds(table: Path, tmp_path: Path) -> None:
     args = ("train", str(table), "-t", "y", "--folds", "3", "--early-stopping", "5", "-o", out)
     code, text = _run(*args)
     assert code == 0, text
-    assert "oof" in text
+    assert "binary_logloss on held-out rows" in text
+    assert "in 3 members" in text
 
 
 @pytest.mark.parametrize(
@@ -60,6 +61,7 @@ def test_what_cannot_be_combined(table: Path, others: tuple[str, ...]) -> None:
     code, text = _run("train", str(table), "-t", "y", "--folds", "3", *others)
     assert code == 2
     assert "cannot be combined" in text
+    assert ("--folds holds rows out by itself" in text) == others[0].startswith("--valid")
 
 
 def test_quality(table: Path, tmp_path: Path) -> None:
@@ -67,7 +69,7 @@ def test_quality(table: Path, tmp_path: Path) -> None:
     args = ("train", str(table), "-t", "y", "--out", out)
     code, text = _run(*args, "--quality", "good")
     assert code == 0, text
-    assert "held_out" in text
+    assert "binary_logloss on held-out rows" in text
     code, text = _run(*args, "--quality", "best", "--rounds", "5", "--calibration", "temperature")
     assert code == 0, text
     model = gs.Booster(model_file=out)

@@ -260,7 +260,9 @@ def _check_folds(settings: Settings) -> None:
         return
     for name in ("valid", "valid_last", "init_model", "checkpoint", "resume"):
         if settings.options.get(name) is not None:
-            raise click.UsageError(f"{how} and --{name.replace('_', '-')} cannot be combined.")
+            option = f"--{name.replace('_', '-')}"
+            why = f": {how} holds rows out by itself" if name.startswith("valid") else ""
+            raise click.UsageError(f"{how} and {option} cannot be combined{why}.")
 
 
 def share_of(valid: str) -> float | None:

@@ -251,7 +251,7 @@ def _member_params(
     if fixed:
         raise ParameterError.because(
             "members must share bins, objective, metrics and number of rounds",
-            got=f"members with {', '.join(fixed)}",
+            found=f"members with {', '.join(fixed)}",
             hint="Pass these in params, for all members.",
         )
     found = []

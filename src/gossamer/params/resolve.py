@@ -19,6 +19,7 @@ from gossamer.params.check_quantiles import check_quantiles
 from gossamer.params.check_sampling import check_sampling
 from gossamer.params.coerce import coerce, did_you_mean
 from gossamer.params.param import Param
+from gossamer.params.peer_names import OTHER_NAMES
 from gossamer.params.resolved import Params
 from gossamer.params.table import CANONICAL, DERIVED_SEEDS, TABLE
 from gossamer.params.table_objective import CLASS_METRICS
@@ -106,14 +107,20 @@ def group_spellings(params: Mapping[str, Any]) -> dict[str, list[str]]:
             raise ParameterError.because(
                 "unknown parameter",
                 got=spelling,
-                hint=did_you_mean(str(spelling), CANONICAL)
-                or "The parameters are listed in docs/parameters.md.",
+                hint=_suggest(str(spelling)),
             )
         if value is not None:
             found.setdefault(CANONICAL[spelling], []).append(spelling)
     for name, spellings in found.items():
         spellings.sort(key=lambda spelling: (spelling != name, len(spelling), spelling))
     return found
+
+
+def _suggest(spelling: str) -> str:
+    """Return a sentence about the parameter that an unknown name may stand for."""
+    if spelling in OTHER_NAMES:
+        return f"Use {OTHER_NAMES[spelling]} instead."
+    return did_you_mean(spelling, CANONICAL) or "The parameters are listed in docs/parameters.md."
 
 
 def _said_by(objective: object, name: str) -> object:
@@ -276,7 +283,8 @@ def _check_together(params: Params) -> None:
     if traits.class_weights_instead and (params.is_unbalance or params.scale_pos_weight != 1):
         raise ParameterError.because(
             f"objective={objective} does not weight its classes",
-            got=f"is_unbalance={params.is_unbalance}, scale_pos_weight={params.scale_pos_weight:g}",
+            found=f"is_unbalance={params.is_unbalance} and "
+            f"scale_pos_weight={params.scale_pos_weight:g}",
             expected="neither of them",
             hint=traits.class_weights_instead,
         )

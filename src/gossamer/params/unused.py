@@ -72,13 +72,21 @@ def warn_of_unused(params: Mapping[str, Any] | None) -> None:
         >>> print(caught[0].message)
         drop_rate=0.5 has no effect: it needs boosting=dart.
     """
-    if _is_silent.get():
-        return
     resolved = resolve(params)
-    if resolved.verbosity < 0:
+    if not may_warn(resolved):
         return
     for text in [*_conflicts(params or {}), *_without_effect(resolved)]:
         warn(text)
+
+
+def may_warn(params: Params) -> bool:
+    """Return whether a training may warn of its parameters.
+
+    Example:
+        >>> may_warn(resolve({})), may_warn(resolve({"verbosity": -1}))
+        (True, False)
+    """
+    return not _is_silent.get() and params.verbosity >= 0
 
 
 def _conflicts(params: Mapping[str, Any]) -> Iterator[str]:
