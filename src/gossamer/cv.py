@@ -35,7 +35,7 @@ from gossamer.metrics import CustomMetric
 from gossamer.model import Booster, CVBooster
 from gossamer.model.cv_results import CVResults
 from gossamer.model.training.memory import fold_memory
-from gossamer.params import TABLE, Params, resolve
+from gossamer.params import TABLE, Params, resolve, warn_of_unused
 from gossamer.params.coerce import coerce
 from gossamer.params.given import as_dict
 from gossamer.params.table import CANONICAL
@@ -113,6 +113,7 @@ def cv(
     check_dataset(train_set)
     given = with_metrics(params, metrics)
     resolved = resolve(given)
+    warn_of_unused(given)
     n_rounds = count_rounds(num_boost_round, resolved)
     before, after = _sort_callbacks(callbacks, resolved)
     check_callbacks(before + after, "cv()")

@@ -39,7 +39,13 @@ class GossamerError(ValueError):
 
     @classmethod
     def because(
-        cls, what: str, *, got: object = _NOTHING_GOT, expected: str = "", hint: str = ""
+        cls,
+        what: str,
+        *,
+        got: object = _NOTHING_GOT,
+        found: str = "",
+        expected: str = "",
+        hint: str = "",
     ) -> Self:
         """Make an error whose text `message` puts together from these arguments.
 
@@ -47,7 +53,7 @@ class GossamerError(ValueError):
             >>> str(DataError.because("labels are missing", hint="Pass label."))
             'labels are missing. Pass label.'
         """
-        return cls(message(what, got=got, expected=expected, hint=hint))
+        return cls(message(what, got=got, found=found, expected=expected, hint=hint))
 
 
 class ParameterError(GossamerError):
@@ -132,26 +138,45 @@ def escape_controls(text: str) -> str:
     return text if text.isprintable() else _CONTROLS.sub(lambda m: ascii(m[0])[1:-1], text)
 
 
-def message(what: str, *, got: object = _NOTHING_GOT, expected: str = "", hint: str = "") -> str:
+def message(
+    what: str,
+    *,
+    got: object = _NOTHING_GOT,
+    found: str = "",
+    expected: str = "",
+    hint: str = "",
+) -> str:
     """Put an error message together: what, got, expected, what to do.
 
     Args:
         what: What is wrong, without a full stop.
-        got: The offending value; its (shortened) repr is shown.
+        got: The offending value; its (shortened) repr is shown, or the shape of an array.
+        found: Instead of `got`: what was given, in words.
         expected: What would have been right.
         hint: A full sentence that says what to do.
 
     Example:
         >>> message("num_leaves is out of range", got=1, expected="an integer >= 2")
         'num_leaves is out of range: got 1, expected an integer >= 2.'
+        >>> message("a file is empty", found="0 rows", expected="one or more")
+        'a file is empty: got 0 rows, expected one or more.'
     """
     details = []
-    if got is not _NOTHING_GOT:
-        details.append(f"got {reprlib.repr(got)}")
+    if found:
+        details.append(f"got {shorten(found)}")
+    elif got is not _NOTHING_GOT:
+        details.append(f"got {_shown(got)}")
     if expected:
         details.append(f"expected {expected}")
     text = f"{what}: {', '.join(details)}." if details else f"{what}."
     return escape_controls(f"{text} {hint}" if hint else text)
+
+
+def _shown(got: object) -> str:
+    shape = getattr(got, "shape", ())
+    if isinstance(shape, tuple) and shape and hasattr(got, "dtype"):
+        return f"an array of shape {shape}"
+    return reprlib.repr(got)
 
 
 def check_choice(name: str, given: object, choices: Collection[str]) -> str:

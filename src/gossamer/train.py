@@ -13,18 +13,20 @@ from gossamer.callbacks.checkpoint import Checkpoint
 from gossamer.callbacks.log import automatic_log, prints_metrics
 from gossamer.callbacks.progress import automatic_progress
 from gossamer.data import Dataset
-from gossamer.data.dataset import check_dataset
+from gossamer.data.dataset import built_data, check_dataset
 from gossamer.errors import ParameterError, ParameterTypeError
 from gossamer.logger import info, show, warn
 from gossamer.metrics import CustomMetric
+from gossamer.metrics.order import metric_of_two_classes
 from gossamer.model import Booster
 from gossamer.model.training.checkpoint import Run
 from gossamer.model.training.constant import warn_if_constant
 from gossamer.model.training.evaluate import restore_best
 from gossamer.model.training.pass_report import PassReport
-from gossamer.params import TABLE, Params
+from gossamer.params import TABLE, Params, warn_of_unused
 from gossamer.params.coerce import coerce
 from gossamer.params.given import as_dict
+from gossamer.params.unused import may_warn
 
 Callback = Callable[[CallbackEnv], Any]
 
@@ -80,6 +82,8 @@ def train(
     check_dataset(train_set)
     booster = Booster(params, train_set, init_model=init_model)
     resolved = booster.resolved_params
+    warn_of_unused(params)
+    _warn_of_two_classes(resolved, train_set)
     n_rounds = cast(int, coerce(TABLE["num_iterations"], num_boost_round, "num_boost_round"))
     if "num_iterations" in resolved.given:
         n_rounds = resolved.num_iterations
@@ -184,6 +188,18 @@ def _keep_so_far(run: Run) -> None:
             restore_best(booster, with_scores=True)
             break
     warn(f"Training was interrupted after {n_rounds} rounds; the model has these rounds.")
+
+
+def _warn_of_two_classes(params: Params, train_set: Dataset) -> None:
+    """Warn of a metric that takes all labels above 0 for one class, as LightGBM does."""
+    if not may_warn(params):
+        return
+    name = metric_of_two_classes(params, built_data(train_set).targets.label)
+    if name is not None:
+        warn(
+            f"metric={name} is for two classes, and objective={params.objective} has other labels: "
+            "all labels above 0 count as one class."
+        )
 
 
 def _add_valid_sets(

@@ -9,8 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 from cli.flights import make_frame
+from click.testing import CliRunner
 
 import gossamer as gs
+from gossamer.cli.commands import cli
 
 FEATURES = ["hour", "rain", "carrier"]
 
@@ -175,3 +177,36 @@ def test_labels_of_scores(run: Any, flights: Path, objective: str) -> None:
     found = rows_of(run("predict", "model.gsm", "flights.csv", "--labels").stdout)
     labels = np.array([row["label"] for row in found])
     assert (labels == make_frame()["delayed"]).mean() > 0.95
+
+
+@pytest.mark.parametrize("ending", ["csv", "tsv", "parquet"])
+@pytest.mark.parametrize(
+    ("options", "names"),
+    [
+        ((), ["prediction"]),
+        (("--labels", "--keep", "id"), ["id", "prediction", "label"]),
+        (("--contrib",), ["a", "town", "expected"]),
+    ],
+)
+def test_a_file_without_rows_gives_a_file_without_rows(
+    tmp_path: Path, ending: str, options: tuple[str, ...], names: list[str]
+) -> None:
+    lines = [f"{i % 7},{'ab'[i % 2]},{'yes' if i % 2 else 'no'}" for i in range(100)]
+    rows = tmp_path / "rows.csv"
+    rows.write_text("a,town,y\n" + "\n".join(lines) + "\n", encoding="utf-8")
+    model, out = str(tmp_path / "m.gsm"), tmp_path / f"out.{ending}"
+    run = CliRunner().invoke
+    assert run(cli, ["train", str(rows), "-t", "y", "-o", model, "--rounds", "3"]).exit_code == 0
+    empty = tmp_path / "empty.csv"
+    empty.write_text("id,a,town\n", encoding="utf-8")
+    result = run(cli, ["predict", model, str(empty), "--out", str(out), *options])
+    assert result.exit_code == 0, result.output
+    assert "0 rows" in result.output
+    assert f"({', '.join(names)})" in result.output
+    if ending == "parquet":
+        found = pytest.importorskip("pyarrow.parquet").read_table(out)
+        assert (found.column_names, found.num_rows) == (names, 0)
+    else:
+        assert (
+            out.read_text(encoding="utf-8") == {"csv": ",", "tsv": "\t"}[ending].join(names) + "\n"
+        )

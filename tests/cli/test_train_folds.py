@@ -50,7 +50,8 @@ def test_early_stopping_looks_at_the_folds(table: Path, tmp_path: Path) -> None:
     args = ("train", str(table), "-t", "y", "--folds", "3", "--early-stopping", "5", "-o", out)
     code, text = _run(*args)
     assert code == 0, text
-    assert "oof" in text
+    assert "binary_logloss on held-out rows" in text
+    assert "in 3 members" in text
 
 
 @pytest.mark.parametrize(
@@ -60,6 +61,7 @@ def test_what_cannot_be_combined(table: Path, others: tuple[str, ...]) -> None:
     code, text = _run("train", str(table), "-t", "y", "--folds", "3", *others)
     assert code == 2
     assert "cannot be combined" in text
+    assert ("--folds holds rows out by itself" in text) == others[0].startswith("--valid")
 
 
 def test_quality(table: Path, tmp_path: Path) -> None:
@@ -67,7 +69,7 @@ def test_quality(table: Path, tmp_path: Path) -> None:
     args = ("train", str(table), "-t", "y", "--out", out)
     code, text = _run(*args, "--quality", "good")
     assert code == 0, text
-    assert "held_out" in text
+    assert "binary_logloss on held-out rows" in text
     code, text = _run(*args, "--quality", "best", "--rounds", "5", "--calibration", "temperature")
     assert code == 0, text
     model = gs.Booster(model_file=out)
@@ -84,3 +86,24 @@ def test_quality(table: Path, tmp_path: Path) -> None:
 def test_what_needs_other_options(table: Path, others: tuple[str, ...]) -> None:
     code, _ = _run("train", str(table), "-t", "y", *others)
     assert code == 2
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ((), "training rows: expect worse"),
+        (("--quality", "good"), "training rows: expect worse"),
+        (("bagging_fraction=0.5",), "training rows: expect worse"),
+        (("--folds", "3"), "judged by the models that were not trained on it"),
+        (("--valid", "0.3"), None),
+    ],
+)
+def test_a_report_says_what_its_rows_are(
+    table: Path, tmp_path: Path, options: tuple[str, ...], told: str | None
+) -> None:
+    page = tmp_path / "page.html"
+    args = ("train", str(table), "-t", "y", "--rounds", "20", "-o", str(tmp_path / "m.gsm"))
+    code, text = _run(*args, "--report", str(page), *options)
+    assert code == 0, text
+    found = page.read_text(encoding="utf-8")
+    assert told in found if told else "These are the training rows" not in found

@@ -201,7 +201,7 @@ def test_bad_input() -> None:
     left = make(TABLE)
     with pytest.raises(DataError, match="this is not a Dataset: got 'ndarray'"):
         left.add_features_from(TABLE)  # type: ignore[arg-type]
-    with pytest.raises(DataError, match="not constructed: got 'the other'"):
+    with pytest.raises(DataError, match="not constructed: got the other"):
         left.add_features_from(Dataset(TABLE))
     with pytest.raises(DataError, match="not constructed: got 'this one'"):
         Dataset(TABLE).add_features_from(left)

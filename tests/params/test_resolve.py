@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import dataclasses
-import logging
 import pickle
 from typing import Any
 
@@ -107,15 +106,6 @@ def test_equally_short_names_go_by_the_alphabet():
     assert resolve({"num_tree": 1, "max_iter": 2}).num_iterations == 2
 
 
-def test_different_values_are_logged(caplog: pytest.LogCaptureFixture):
-    """Equal values are not worth a word, however they are written."""
-    with caplog.at_level(logging.WARNING, logger="gossamer"):
-        resolve({"eta": 0.2, "learning_rate": "0.2"})
-        assert not caplog.records
-        resolve({"eta": 0.2, "learning_rate": 0.3})
-    assert "using learning_rate" in caplog.text
-
-
 @pytest.mark.parametrize(
     "objective",
     [None, "regression", "binary", "huber", "quantile", "expectile", lambda y, p: (p, p)],
@@ -125,16 +115,6 @@ def test_alpha_is_never_the_l1_penalty(objective: Any):
     params = resolve({"objective": objective, "alpha": 0.5})
     assert (params.alpha, params.lambda_l1) == (0.5, 0)
     assert resolve({"alpha": 0.5, "reg_alpha": 0.1}).lambda_l1 == 0.1
-
-
-def test_an_alpha_without_effect_is_logged(caplog: pytest.LogCaptureFixture):
-    """Users of XGBoost mean the L1 penalty by it; LightGBM's default is worth no word."""
-    with caplog.at_level(logging.WARNING, logger="gossamer"):
-        resolve({"alpha": 0.9})
-        resolve({"alpha": 0.5, "objective": "quantile"})
-        assert not caplog.records
-        resolve({"alpha": 0.5})
-    assert "alpha=0.5 has no effect with objective=regression" in caplog.text
 
 
 # Types

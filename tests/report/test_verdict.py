@@ -28,7 +28,7 @@ def test_the_top_of_the_page(tmp_path: Path, x: np.ndarray) -> None:
 def test_a_good_model_beats_guessing(tmp_path: Path, x: np.ndarray) -> None:
     y = x[:, 0] + x[:, 1] + x[:, 2]
     page = Page(fit({}, x, y, 30).report(tmp_path / "a.html", x, y)).text
-    assert "the model beats guessing" in page
+    assert "the model is better than a constant prediction: l2 is" in page
     assert "% lower" in page
     assert "baseline" in page
     # The squared error of the mean is the variance.
@@ -40,7 +40,64 @@ def test_a_bad_model_does_not(tmp_path: Path, x: np.ndarray) -> None:
     y = np.random.default_rng(5).normal(size=len(x))
     other = np.random.default_rng(6).normal(size=len(x))
     page = Page(fit({}, x, y, 60).report(tmp_path / "a.html", x, other)).text
-    assert "not better than guessing" in page
+    assert "not better than a constant prediction" in page
+
+
+TRAINED = "These are the training rows: expect worse predictions on new rows."
+
+
+def test_training_rows_are_recognised(tmp_path: Path, x: np.ndarray) -> None:
+    y = x[:, 0] + np.random.default_rng(2).normal(size=len(x))
+    model = fit({}, x[:300], y[:300], 30)
+    order = np.random.default_rng(3).permutation(300)
+    assert TRAINED in Page(model.report(tmp_path / "a.html", x[order], y[order])).text
+    loaded = gs.Booster(model_str=model.model_to_string())
+    assert TRAINED in Page(loaded.report(tmp_path / "a.html", x[:300], y[:300])).text
+    for rows in (slice(100, 400), slice(300, 400), slice(0, 299)):
+        assert (
+            "These are the training rows"
+            not in Page(model.report(tmp_path / "b.html", x[rows], y[rows])).text
+        )
+
+
+def test_training_rows_of_samples_are_named_by_the_caller(tmp_path: Path, x: np.ndarray) -> None:
+    y = x[:, 0] * 1.0
+    model = fit({"bagging_fraction": 0.5}, x, y)
+    assert "These are the training rows" not in Page(model.report(tmp_path / "a.html", x, y)).text
+    assert TRAINED in Page(model.report(tmp_path / "a.html", x, y, is_training=True)).text
+
+
+@pytest.mark.parametrize("objective", ["regression", "binary"])
+def test_models_over_folds_are_judged_by_held_out_rows(
+    tmp_path: Path, x: np.ndarray, objective: str
+) -> None:
+    y = x[:, 0] + np.random.default_rng(2).normal(size=len(x))
+    y = y > 0 if objective == "binary" else y
+    name = "binary_logloss" if objective == "binary" else "l2"
+    params = {"verbose": -1, "objective": objective, "min_data_in_leaf": 5}
+    model = gs.train_folds(params, gs.Dataset(x, y), 30, nfold=4)
+    page = Page(model.report(tmp_path / "a.html", x, y)).text
+    assert "judged by the models that were not trained on it" in page
+    assert f"{name} {model.oof_score_[name]:.6g}" in page
+    loaded = gs.Booster(model_str=model.model_to_string())
+    assert (
+        f"{name} {model.oof_score_[name]:.6g}"
+        in Page(
+            loaded.report(
+                None,
+                x,
+                y,
+            ).save(tmp_path / "b.html")
+        ).text
+    )
+    page = Page(model.report(tmp_path / "a.html", x[::-1], y[::-1])).text
+    assert "These are the training rows" not in page
+
+
+def test_rows_that_no_member_held_out(tmp_path: Path, x: np.ndarray) -> None:
+    y = x[:, 0] + np.random.default_rng(2).normal(size=len(x))
+    model = gs.train_folds({"verbose": -1}, gs.Dataset(x, y), 30, nfold=4, time=True)
+    assert TRAINED in Page(model.report(tmp_path / "a.html", x, y)).text
 
 
 def test_a_leak_and_the_round(tmp_path: Path, x: np.ndarray) -> None:

@@ -147,6 +147,11 @@ class _Predictor:
                 continue
             rows = chunk if features is None else self._rows_of(chunk, features)
             writer.write(self._table(chunk, kept, rows))
+        if not self.columns:  # a file with a header and no rows gives one
+            empty: dict[str, Any] = {name: np.empty(0) for name in kept}
+            empty |= self._predict(np.empty((0, self._model.num_feature())))
+            self.columns = dict.fromkeys(empty)
+            writer.write(empty)
 
     def _features(self, source: Source) -> list[str] | None:
         """Return the columns of the file that the model knows, in its order."""
@@ -169,7 +174,7 @@ class _Predictor:
         if isinstance(values, list):  # of sparse rows, one matrix for each class
             values = np.concatenate([part.toarray() for part in values], axis=1)
         values = values.toarray() if hasattr(values, "toarray") else np.asarray(values)
-        values = values.reshape(len(values), -1)
+        values = values if values.ndim == 2 else values.reshape(-1, 1)
         found = dict(zip(self._names(values.shape[1]), values.T, strict=True))
         if self._with_labels:
             found["label"] = self._labels(values)

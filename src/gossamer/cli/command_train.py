@@ -260,7 +260,9 @@ def _check_folds(settings: Settings) -> None:
         return
     for name in ("valid", "valid_last", "init_model", "checkpoint", "resume"):
         if settings.options.get(name) is not None:
-            raise click.UsageError(f"{how} and --{name.replace('_', '-')} cannot be combined.")
+            option = f"--{name.replace('_', '-')}"
+            why = f": {how} holds rows out by itself" if name.startswith("valid") else ""
+            raise click.UsageError(f"{how} and {option} cannot be combined{why}.")
 
 
 def share_of(valid: str) -> float | None:
@@ -405,5 +407,5 @@ def _report(
         query = None if query is None else query[chosen]
     # Names without their folders: of a long path the page would show the beginning.
     files = ", ".join(path.name for path in source.paths) or source.what
-    told = {"target": loaded.roles.target, "source": files}
+    told = {"target": loaded.roles.target, "source": files, "is_training": valid_set is None}
     write_report(model, settings.report, rows, label, query, evals_result=history, **told)

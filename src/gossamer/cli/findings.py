@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 from typing import Any, Final
 
@@ -77,4 +78,14 @@ def findings_text(findings: Sequence[Finding | str]) -> str:
     """
     if not findings:
         return ""
-    return "\n".join([f"{HEADING}:", *(f"  {finding}" for finding in findings)])
+    return "\n".join([f"{HEADING}:", *(f"  {_with_option(finding)}" for finding in findings)])
+
+
+def _with_option(finding: Finding | str) -> str:
+    """Return the sentence, and the option that does something about it."""
+    if isinstance(finding, Finding) and finding.kind == "id":
+        option = shlex.join(["--ignore", ",".join(finding.columns)])
+        return f"{finding} ({option})" if len(option) < 80 else str(finding)
+    if isinstance(finding, Finding) and finding.kind == "time":
+        return f"{finding} (--valid-last 0.2)"
+    return str(finding)

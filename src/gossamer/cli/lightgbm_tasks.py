@@ -245,7 +245,7 @@ def _rows(settings: Settings, booster: Booster) -> Any:
     if len(roles.features) != n_features and not resolved.predict_disable_shape_check:
         raise DataError.because(
             f"{source.what} does not have the columns of the model",
-            got=f"{len(roles.features)} besides the label",
+            found=f"{len(roles.features)} besides the label",
             expected=str(n_features),
             hint="label_column, weight_column, group_column and ignore_column say which "
             "columns are not features.",

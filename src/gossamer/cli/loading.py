@@ -29,7 +29,8 @@ from gossamer.data import Dataset
 from gossamer.data.chunks.source import ChosenRows, Source
 from gossamer.data.dataset import built_data
 from gossamer.errors import DataError, ParameterError
-from gossamer.params import CANONICAL, resolve
+from gossamer.metrics.order import metric_of_two_classes
+from gossamer.params import CANONICAL, resolve, warn_of_unused
 from gossamer.params.check_method import keeps_raw_values
 from gossamer.params.traits import Kind, traits_of
 
@@ -200,7 +201,14 @@ def load(settings: Settings, console: Console, *, is_validated: bool) -> Loaded:
         )
     params = task.fill_in(params, is_validated=is_validated)
     resolved = resolve(params)  # fails now rather than after binning
+    if (metric := metric_of_two_classes(resolved, data.get_label())) is not None:
+        raise ParameterError.because(
+            f"the metric {metric} is for two classes, and the target has other numbers",
+            hint="Use --metric rmse or l1, or make classes of the target first.",
+        )
     console.say(f"Task: {task.title} ({task.reason}).")
+    is_asked = any(CANONICAL.get(name) == "verbosity" for name in settings.params)
+    warn_of_unused(params if is_asked else {**params, "verbosity": 0})
     traits = traits_of(resolved.objective)
     if traits.kind is Kind.BINARY and traits.gives_probabilities and task.named_classes:
         console.say(f"Predictions are probabilities of {str(task.named_classes[1])!r}.")

@@ -226,10 +226,12 @@ class _Logger:
 
     def __init__(self, is_quiet: bool) -> None:
         self._is_quiet = is_quiet
+        self._shown: set[str] = set()
 
     def info(self, text: str) -> None:
         pass
 
     def warning(self, text: str) -> None:
-        if not self._is_quiet:
+        if not self._is_quiet and text not in self._shown:  # a command may train several times
+            self._shown.add(text)
             click.echo(printable(f"warning: {text}", sys.stderr), err=True)

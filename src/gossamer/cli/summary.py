@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from typing import Any
+from typing import Any, Final
 
 from gossamer.cli.loading import Loaded
 from gossamer.cli.terminal import Style, format_size, format_time
@@ -13,6 +13,8 @@ from gossamer.data import Dataset
 from gossamer.model import Booster
 
 History = dict[str, dict[str, list[float]]]
+# Names of the scores of rows that a training held out by itself.
+_HELD_OUT: Final = ("oof", "held_out")
 
 
 class Timing:
@@ -69,6 +71,7 @@ def training_summary(
         "rounds": model.current_iteration(),
         "rounds_trained": max(n_done, model.current_iteration()),
         "best_round": best if best > 0 else None,
+        "members": None if model.model.folds is None else model.model.folds.n_members,
         "interrupted": bool(model.was_interrupted),
         "metrics": {name: dict(scores) for name, scores in model.best_score.items()},
         "seconds": {name: round(value, 6) for name, value in timing.seconds.items()},
@@ -83,6 +86,8 @@ def training_text(summary: dict[str, Any]) -> str:
     if summary["valid_rows"] is not None:
         rows += f" to train, {summary['valid_rows']:,} to validate"
     rounds = str(summary["rounds"])
+    if summary["members"] is not None:
+        rounds += f" in {summary['members']} members"
     if summary["rounds_trained"] > summary["rounds"]:
         rounds += f", the best of {summary['rounds_trained']} trained"
     if summary["interrupted"]:
@@ -90,7 +95,8 @@ def training_text(summary: dict[str, Any]) -> str:
     facts: dict[str, object] = {"rows": rows, "columns": summary["columns"], "rounds": rounds}
     for name, scores in summary["metrics"].items():
         for metric, value in scores.items():
-            facts[f"{name} {metric}"] = style.good(format_number(value))
+            what = f"{metric} on held-out rows" if name in _HELD_OUT else f"{name} {metric}"
+            facts[what] = style.good(format_number(value))
     seconds = summary["seconds"]
     facts["time"] = ", ".join(f"{format_time(s)} to {what}" for what, s in seconds.items())
     if summary.get("peak_memory_bytes"):

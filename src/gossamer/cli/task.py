@@ -258,7 +258,7 @@ def _check_present(values: Array, what: str) -> None:
     if missing.any():
         raise DataError.because(
             f"{what} is missing or infinite in {int(missing.sum())} of {len(values)} rows",
-            got=f"row {int(missing.argmax())} (from 0)",
+            found=f"row {int(missing.argmax())} (from 0)",
             expected="a value in every row",
             hint="Leave these rows out of the file, or use --missing-target drop.",
         )

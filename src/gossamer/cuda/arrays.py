@@ -57,7 +57,7 @@ class DeviceArray:
         if len(self.shape) != 2:
             raise DataError.because(
                 "an array on the GPU must have rows and columns",
-                got=f"shape {self.shape}",
+                found=f"shape {self.shape}",
                 expected="two dimensions",
             )
         kind = VALUE_KINDS.get(self.dtype.str[1:])

@@ -42,7 +42,7 @@ def from_dlpack(data: Any) -> DeviceArray:
     if kind is None or tensor.lanes != 1:
         raise DataTypeError.because(
             "this type of DLPack cannot be read",
-            got=f"code {tensor.code}, {tensor.bits} bits, {tensor.lanes} lanes",
+            found=f"code {tensor.code}, {tensor.bits} bits, {tensor.lanes} lanes",
             expected="floats, integers or booleans",
         )
     shape = tuple(tensor.shape[i] for i in range(tensor.ndim))

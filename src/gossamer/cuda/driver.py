@@ -71,7 +71,7 @@ def find_driver() -> Any:
     if result != driver.CUresult.CUDA_SUCCESS:
         raise DeviceError.because(
             "device_type=cuda finds no NVIDIA driver that works",
-            got=str(result),
+            found=str(result).rstrip("."),
             hint="Install the NVIDIA driver (535 or newer) and see whether nvidia-smi lists "
             "the GPU, or use device_type=cpu: the model is the same.",
         )
@@ -130,7 +130,7 @@ class _Gpu:
             raise MemoryError(
                 message(
                     "the GPU does not have enough memory",
-                    got=f"{free / 1e9:.2f} GB are free of {total / 1e9:.2f} GB",
+                    found=f"{free / 1e9:.2f} GB are free of {total / 1e9:.2f} GB",
                     hint="Use device_type=cpu, fewer leaves or a smaller max_bin.",
                 )
             )

@@ -140,7 +140,7 @@ def check_memory(
         raise MemoryError(
             message(
                 "training does not fit into the memory of the GPU",
-                got=f"{bins.n_rows} rows, which take {needed / 1e9:.2f} GB",
+                found=f"{bins.n_rows} rows, which take {needed / 1e9:.2f} GB",
                 expected=f"at most {free / 1e9:.2f} GB, which are free",
                 hint="Use device_type=cpu, fewer rows or columns, a smaller max_bin or num_leaves.",
             )

@@ -132,7 +132,7 @@ class DaskGossamerModel(GossamerModel):
         if self._needs_queries and options["group"] is None and options["query"] is None:
             raise DataError.because(
                 "ranking needs queries",
-                got="neither group nor query",
+                found="neither group nor query",
                 hint="Pass group (rows of each query) or query (one id per row) to fit.",
             )
         columns = options["feature_name"], options["categorical_feature"]

@@ -99,7 +99,7 @@ def _usable_workers(client: Client, time_out: float, last: WorkerError | None) -
                 raise _lost_error(paused[0], _PAUSED)
             raise GossamerError.because(
                 "the cluster has no workers",
-                got=f"none within {time_out:g} seconds",
+                found=f"none within {time_out:g} seconds",
                 hint="Start workers, or scale the cluster.",
             )
         time.sleep(_PAUSE)

@@ -297,7 +297,7 @@ class Dataset:
         if self._lazy.built is None or added is None:
             raise DataError.because(
                 "a data set is not constructed",
-                got="the other" if added is None else "this one",
+                found="the other" if added is None else "this one",
                 hint="Call construct() on both before add_features_from().",
             )
         self._lazy.add_columns(added)

@@ -28,7 +28,9 @@ _FEW_ROWS: Final = 100
 _FEWEST_FOR_IDS: Final = 20
 _FEWEST_FOR_DRIFT: Final = 50
 _MOST_OF_THE_GAIN: Final = 0.75
-_ID_NAME: Final = re.compile(r"(^|.*[_\s.-])(id|uuid|guid|key|index|idx|row|nr|rownum)$", re.I)
+_ID_NAME: Final = re.compile(
+    r"(^|.*[_\s.-])(id|uuid|guid|key|index|idx|row|nr|rownum)$|unnamed: \d+$", re.I
+)
 Array = npt.NDArray[Any]
 
 
@@ -118,7 +120,7 @@ def find_in_columns(
         >>> for finding in find_in_columns(columns, label=np.arange(200) % 7 * 2):
         ...     print(finding)
         The column 'unit' has the same value in every row: it cannot help.
-        The column 'id' has a different value in every row, like an id. Drop it.
+        The column 'id' has a different value in every row, like an id. Leave it out.
         The column 'size' has the same information as the target: is it known when predicting?
     """
     found: dict[str, list[str]] = {}
@@ -147,8 +149,8 @@ def find_in_columns(
             "have the same value in every row: they cannot help",
         ),
         "id": (
-            "has a different value in every row, like an id. Drop it",
-            "have a different value in every row, like ids. Drop them",
+            "has a different value in every row, like an id. Leave it out",
+            "have a different value in every row, like ids. Leave them out",
         ),
         "target": (
             "has the same information as the target: is it known when predicting?",
@@ -253,6 +255,8 @@ def _kind_of(name: str, column: Column, codes: Array, label: Array | None) -> st
         is_whole = bool(np.all(values == np.floor(values)))
         is_counted = is_whole and bool(np.all(np.diff(values.astype(np.float64)) == 1))
         if is_counted or (is_whole and _ID_NAME.fullmatch(name)):
+            return "id"
+        if is_whole and values.max() - values.min() == len(values) - 1:  # counted, then shuffled
             return "id"
     return ""
 

@@ -90,7 +90,7 @@ def _check(machines: Sequence[Address], rank: int, token: str) -> None:
     if len(token) < _SHORTEST_TOKEN:
         raise ParameterError.because(
             "the token is too short",
-            got=f"{len(token)} characters",
+            found=f"{len(token)} characters",
             expected=f"at least {_SHORTEST_TOKEN}",
             hint="Make one with secrets.token_hex(), and give it to all processes.",
         )
@@ -170,6 +170,6 @@ def _start(work: Any, *arguments: Any) -> None:
 def _absent(who: str, time_out: float) -> GossamerError:
     return GossamerError.because(
         f"worker {who} could not be reached",
-        got=f"nothing within {time_out:.0f} seconds",
+        found=f"nothing within {time_out:.0f} seconds",
         hint="Start all processes at about the same time, or raise time_out.",
     )

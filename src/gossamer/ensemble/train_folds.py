@@ -33,7 +33,7 @@ from gossamer.model.model import Model
 from gossamer.model.training.memory import fold_memory
 from gossamer.objectives import make_objective
 from gossamer.objectives.binary import as_zero_one
-from gossamer.params import CANONICAL, TABLE, Params, resolve
+from gossamer.params import CANONICAL, TABLE, Params, resolve, warn_of_unused
 from gossamer.params.given import as_dict
 from gossamer.params.traits import Kind
 from gossamer.side_by_side import SideBySide, plan_stretches
@@ -129,6 +129,7 @@ def train_folds(
     check_dataset(train_set)
     given = as_dict(params)
     resolved = resolve(given)
+    warn_of_unused(given)
     after = as_list("callbacks", callbacks)
     check_callbacks(after, "train_folds()")
     after += automatic_progress(after, resolved.verbosity, "fold")
@@ -252,7 +253,7 @@ def _member_params(
     if fixed:
         raise ParameterError.because(
             "members must share bins, objective, metrics and number of rounds",
-            got=f"members with {', '.join(fixed)}",
+            found=f"members with {', '.join(fixed)}",
             hint="Pass these in params, for all members.",
         )
     found = []

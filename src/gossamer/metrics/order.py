@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -21,6 +21,7 @@ from gossamer.metrics.argument import read_share, with_argument
 from gossamer.metrics.base import Metric, Scores, check_classes
 from gossamer.objectives import Objective
 from gossamer.params import Params
+from gossamer.params.traits import Kind, traits_of
 
 
 class AUC(Metric):
@@ -36,6 +37,29 @@ class AUC(Metric):
     ) -> float:
         """Return the area under the curve."""
         return self.area(score, targets.label, targets.weight, n_threads)
+
+
+def metric_of_two_classes(params: Params, label: npt.NDArray[Any]) -> str | None:
+    """Return a metric of a training that needs two classes where labels are other numbers.
+
+    Args:
+        params: The parameters of the training.
+        label: The labels.
+
+    Returns:
+        Its name; None: there is none.
+
+    Example:
+        >>> from gossamer.params import resolve
+        >>> metric_of_two_classes(resolve({"metric": "auc"}), np.array([0.5, 2.5]))
+        'auc'
+    """
+    if traits_of(params.objective).kind is not Kind.REGRESSION:
+        return None
+    names = [
+        name for name in params.metric or () if name in (AUC.name, "average_precision", "aucpr")
+    ]
+    return names[0] if names and not np.isin(label, (-1, 0, 1)).all() else None
 
 
 class AveragePrecision(AUC):
@@ -188,7 +212,7 @@ def _read_costs(given: tuple[float, ...], n_classes: int) -> npt.NDArray[np.floa
     if len(given) != n_classes**2:
         raise ParameterError.because(
             "auc_mu_weights is of the wrong length",
-            got=f"{len(given)} numbers",
+            found=f"{len(given)} numbers",
             expected=f"{n_classes**2}: {n_classes} x {n_classes} classes, row by row",
         )
     costs = np.array(given, dtype=np.float64).reshape(n_classes, n_classes)

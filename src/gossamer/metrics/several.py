@@ -39,7 +39,7 @@ class MeanOverTargets(Metric):
         if objective.n_outputs != n_targets:
             raise ParameterError.because(
                 f"the metric {metric.name} compares one output with each target",
-                got=f"{objective.n_outputs} outputs and {n_targets} targets",
+                found=f"{objective.n_outputs} outputs and {n_targets} targets",
                 hint="Use metric='none', and a metric function (feval).",
             )
         return cls(metric, metric.name, metric.maximize)

@@ -39,7 +39,7 @@ def check_class_names(names: object, objective: Objective) -> tuple[Level, ...]:
     if len(found) != n_classes:
         raise DataError.because(
             "the names of classes do not fit the model",
-            got=f"{len(found)} names",
+            found=f"{len(found)} names",
             expected=f"{n_classes}, the classes of objective={objective.name}",
         )
     if len({str(name) for name in found}) < len(found):

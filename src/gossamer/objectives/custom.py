@@ -120,7 +120,7 @@ class CustomWithLink(Custom):
         if predictions.ndim not in (1, 2) or len(predictions) != len(rows):
             raise DataError.because(
                 "the link of the objective returned an unexpected value",
-                got=f"shape {predictions.shape}",
+                found=f"shape {predictions.shape}",
                 expected=f"one prediction for each of the {len(rows)} rows",
             )
         return predictions

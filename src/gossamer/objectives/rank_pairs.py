@@ -170,7 +170,7 @@ def _count_places(
         raise ParameterError.because(
             "lambdarank_unbiased takes the order of rows within their query for the order in which "
             "they were shown",
-            got="lambdarank_unbiased=True and a data set with position",
+            found="lambdarank_unbiased=True and a data set with position",
             expected="one of the two",
         )
     longest = int(np.diff(queries).max())

@@ -105,7 +105,7 @@ class SeveralTargets(Objective):
         if min(params.pos_bagging_fraction, params.neg_bagging_fraction) < 1:
             raise ParameterError.because(
                 "pos_bagging_fraction and neg_bagging_fraction need one label per row",
-                got=f"{n_targets} targets",
+                found=f"{n_targets} targets",
                 hint="Use bagging_fraction instead.",
             )
         _check_finite(targets, "training")

@@ -44,7 +44,7 @@ def check_columns(targets: Targets, objective: str, name: str) -> None:
     if targets.n_targets > 2:
         raise DataError.because(
             f"labels of the {name} data do not fit objective={objective}",
-            got=f"{targets.n_targets} columns",
+            found=f"{targets.n_targets} columns",
             expected="one column of times, or two: lower and upper bound",
         )
 

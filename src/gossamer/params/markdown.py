@@ -26,7 +26,7 @@ same thing.
   *defaults* differ from XGBoost's, see [migrating from
   XGBoost](migrating_from_xgboost.md#parameters). If a parameter is set under several names, the
   name in the first column takes precedence, then the shortest name, then the first name in
-  alphabetical order. If the values differ, a warning is logged. An unknown name raises an error.
+  alphabetical order. If the values differ, a warning says so. An unknown name raises an error.
 - **Values.** `None` means not set. Integers can be written as `31`, `31.0` or `"31"`, booleans as
   `True`, `"true"`, `"+"` or `1`. NaN and infinity raise an error.
 - **Not yet.** All of LightGBM's parameters are known. Parameters marked *not yet* accept only their

@@ -15,6 +15,21 @@ _LAMBDARANK: Final = (
     "lambdarank_unbiased",
 )
 
+# Names of CatBoost and scikit-learn that are not aliases: their values may mean something else.
+OTHER_NAMES: Final = {
+    "iterations": "num_iterations",
+    "depth": "max_depth",
+    "l2_leaf_reg": "lambda_l2",
+    "rsm": "feature_fraction",
+    "border_count": "max_bin",
+    "od_wait": "early_stopping_round",
+    "loss_function": "objective",
+    "max_features": "feature_fraction_bynode",
+    "max_leaf_nodes": "num_leaves",
+    "min_samples_leaf": "min_data_in_leaf",
+    "l2_regularization": "lambda_l2",
+}
+
 # Names that LightGBM 4.7 does not know.
 NOT_LIGHTGBMS: Final = frozenset(
     {

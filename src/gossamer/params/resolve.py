@@ -6,7 +6,6 @@ version cannot do, fill in what follows from other values, check that the values
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Iterable, Mapping
 from typing import Any, Final, Literal
 
@@ -20,14 +19,13 @@ from gossamer.params.check_quantiles import check_quantiles
 from gossamer.params.check_sampling import check_sampling
 from gossamer.params.coerce import coerce, did_you_mean
 from gossamer.params.param import Param
+from gossamer.params.peer_names import OTHER_NAMES
 from gossamer.params.resolved import Params
 from gossamer.params.table import CANONICAL, DERIVED_SEEDS, TABLE
 from gossamer.params.table_objective import CLASS_METRICS
 from gossamer.params.traits import OBJECTIVE_CHOICES, Kind, traits_of
 
 Context = Literal["train", "dataset", "predict"]
-
-_logger = logging.getLogger("gossamer")
 
 # As LightGBM: a smaller sum of hessians is as good as zero.
 _HESSIAN_EPSILON: Final = 1e-15
@@ -38,8 +36,8 @@ def resolve(params: Mapping[str, Any] | None = None, *, context: Context = "trai
     """Check a user's parameters and fill in all the others.
 
     Names may be aliases. When one parameter comes under several names, the canonical name wins,
-    then the shortest, then the first in the alphabet; values that differ are logged. A value of
-    None means not given. Numbers and booleans may be given as strings.
+    then the shortest, then the first in the alphabet (`warn_of_unused` warns if values differ). A
+    value of None means not given. Numbers and booleans may be given as strings.
 
     Args:
         params: Parameters by name; a `Params` is checked and returned as it is.
@@ -68,8 +66,6 @@ def resolve(params: Mapping[str, Any] | None = None, *, context: Context = "trai
         values |= given
         values |= _consequences(values, given)
         resolved = Params(given=frozenset(given), **values)
-        if context == "train":
-            _warn_of_unused_alpha(resolved)
     if context == "train":
         _check_together(resolved)
     return resolved
@@ -77,17 +73,10 @@ def resolve(params: Mapping[str, Any] | None = None, *, context: Context = "trai
 
 def _read_given(params: Mapping[str, Any]) -> dict[str, Any]:
     """Return the values that were given, converted, by canonical name."""
-    found = _group_spellings(params)
+    found = group_spellings(params)
     given: dict[str, Any] = {}
     for name, spellings in found.items():
-        values = [_coerce_given(name, params[spelling], spelling) for spelling in spellings]
-        if any(value != values[0] for value in values):
-            _logger.warning(
-                "%s is given more than once (%s); using %s.",
-                name,
-                ", ".join(f"{spelling}={params[spelling]!r}" for spelling in spellings),
-                spellings[0],
-            )
+        values = [coerce_given(name, params[spelling], spelling) for spelling in spellings]
         given[name] = values[0]
     if given.get("metric") is None:
         # An empty string leaves the choice to the objective, as if no metric had been given.
@@ -95,7 +84,7 @@ def _read_given(params: Mapping[str, Any]) -> dict[str, Any]:
         if (named := _metric_of_alias(params, found, given)) is not None:
             given["metric"] = (named,)
         elif (own := _said_by(given.get("objective"), "metric")) is not None:
-            given["metric"] = _coerce_given("metric", own, "metric")
+            given["metric"] = coerce_given("metric", own, "metric")
     if given.get("boosting") == "goss":
         if given.get("data_sample_strategy") == "mvs":
             raise ParameterError.because(
@@ -108,7 +97,7 @@ def _read_given(params: Mapping[str, Any]) -> dict[str, Any]:
     return given
 
 
-def _group_spellings(params: Mapping[str, Any]) -> dict[str, list[str]]:
+def group_spellings(params: Mapping[str, Any]) -> dict[str, list[str]]:
     """Return, by canonical name, the names that were given with a value, the winner first."""
     if not isinstance(params, Mapping):
         raise ParameterError.because("parameters cannot be used", got=params, expected="a dict")
@@ -118,14 +107,20 @@ def _group_spellings(params: Mapping[str, Any]) -> dict[str, list[str]]:
             raise ParameterError.because(
                 "unknown parameter",
                 got=spelling,
-                hint=did_you_mean(str(spelling), CANONICAL)
-                or "The parameters are listed in docs/parameters.md.",
+                hint=_suggest(str(spelling)),
             )
         if value is not None:
             found.setdefault(CANONICAL[spelling], []).append(spelling)
     for name, spellings in found.items():
         spellings.sort(key=lambda spelling: (spelling != name, len(spelling), spelling))
     return found
+
+
+def _suggest(spelling: str) -> str:
+    """Return a sentence about the parameter that an unknown name may stand for."""
+    if spelling in OTHER_NAMES:
+        return f"Use {OTHER_NAMES[spelling]} instead."
+    return did_you_mean(spelling, CANONICAL) or "The parameters are listed in docs/parameters.md."
 
 
 def _said_by(objective: object, name: str) -> object:
@@ -145,7 +140,7 @@ def _metric_of_alias(
     return traits_of(given["objective"]).metric_of_alias.get(spelling.strip().lower())
 
 
-def _coerce_given(name: str, value: object, spelling: str) -> object:
+def coerce_given(name: str, value: object, spelling: str) -> object:
     """Convert a given value; for an unsupported parameter no value but the default is of use."""
     param = TABLE[name]
     if spelling == "max_leaves" and str(value) in ("0", "0.0"):  # XGBoost's way to say: no limit
@@ -249,18 +244,6 @@ def _samples_rows(values: Mapping[str, Any]) -> bool:
     return any(values[name] < 1 for name in fractions)
 
 
-def _warn_of_unused_alpha(params: Params) -> None:
-    """Warn of an `alpha` without effect: to users of XGBoost it is the L1 penalty."""
-    traits = traits_of(params.objective)
-    is_used = traits.kind is Kind.CUSTOM or traits.alpha
-    if "alpha" in params.given and not is_used and params.alpha != TABLE["alpha"].default:
-        _logger.warning(
-            "alpha=%r has no effect with objective=%s. The L1 penalty is reg_alpha (lambda_l1).",
-            params.alpha,
-            params.objective,
-        )
-
-
 def _check_together(params: Params) -> None:
     """Raise where values contradict each other or the objective."""
     objective = "custom" if callable(params.objective) else params.objective
@@ -300,7 +283,8 @@ def _check_together(params: Params) -> None:
     if traits.class_weights_instead and (params.is_unbalance or params.scale_pos_weight != 1):
         raise ParameterError.because(
             f"objective={objective} does not weight its classes",
-            got=f"is_unbalance={params.is_unbalance}, scale_pos_weight={params.scale_pos_weight:g}",
+            found=f"is_unbalance={params.is_unbalance} and "
+            f"scale_pos_weight={params.scale_pos_weight:g}",
             expected="neither of them",
             hint=traits.class_weights_instead,
         )

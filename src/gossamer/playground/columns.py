@@ -57,7 +57,7 @@ class ColumnTable:
         if len(self.axes) < 2 or len(self.targets) < 3 - (len(self.axes) < len(self.targets)):
             raise DataError.because(
                 f"the playground cannot use {title}",
-                got=f"{len(self.axes)} columns of numbers that vary, and "
+                found=f"{len(self.axes)} columns of numbers that vary, and "
                 f"{len(self.targets)} that can be a target",
                 expected="two columns of numbers and a third column to predict",
             )

@@ -29,7 +29,7 @@ def find_booster(booster: Any, function: str) -> Booster:
     if isinstance(booster, CVBooster):
         raise ParameterError.because(
             f"{function} draws one model",
-            got=f"a CVBooster of {len(booster.boosters)} models",
+            found=f"a CVBooster of {len(booster.boosters)} models",
             expected="a Booster or a fitted estimator",
             hint="Pass one of its models: cvbooster.boosters[0].",
         )

@@ -109,7 +109,7 @@ def explain(
     if table.n_rows * n_outputs * (model.n_columns + 1) > _MOST_VALUES:
         raise DataError.because(
             "there are too many Shapley values to draw",
-            got=f"{table.n_rows} rows, {n_outputs} outputs and {model.n_columns} columns",
+            found=f"{table.n_rows} rows, {n_outputs} outputs and {model.n_columns} columns",
             expected=f"at most {_MOST_VALUES:,} values",
             hint="Set max_rows to less.",
         )

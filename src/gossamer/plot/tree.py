@@ -101,7 +101,7 @@ def plot_tree(
     if len(view.boxes) > _MOST_BOXES:
         raise ParameterError.because(
             "the tree is too large to draw",
-            got=f"{len(view.boxes)} boxes",
+            found=f"{len(view.boxes)} boxes",
             expected=f"at most {_MOST_BOXES}",
             hint="Draw its upper part: max_depth=6.",
         )

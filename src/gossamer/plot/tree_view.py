@@ -231,7 +231,7 @@ def _leaf_of(booster: Booster, model: Model, example: Any, tree_index: int) -> i
     if table.n_rows != 1:
         raise DataError.because(
             "example_case is not a single row",
-            got=f"{table.n_rows} rows",
+            found=f"{table.n_rows} rows",
             expected="a table with one row",
         )
     return int(booster.predict(table, pred_leaf=True)[0, tree_index])

@@ -24,6 +24,7 @@ from gossamer.objectives import Custom, SeveralTargets
 from gossamer.params import Params, resolve
 from gossamer.params.traits import Kind
 from gossamer.report.given import SEED, Given, History, choose_rows
+from gossamer.report.training_rows import are_training_rows, held_out_scores
 
 # Scores of the sample of rows: with very many outputs it has fewer rows.
 _PREDICTED: Final = 20_000_000
@@ -45,6 +46,7 @@ def gather(
     trees: Any,
     target: str | None = None,
     source: str | None = None,
+    is_training: bool | None = None,
 ) -> Given:
     """Check all arguments of a report.
 
@@ -65,6 +67,7 @@ def gather(
         data, label, group = _open_dataset(data, label, group, query)
     table, targets, rows, n_rows = None, None, np.arange(0), 0
     dates: frozenset[int] = frozenset()
+    held_out = None
     if data is None and (label is not None or group is not None or query is not None):
         what = "label" if label is not None else "group" if group is not None else "query"
         raise DataError.because(
@@ -84,6 +87,12 @@ def gather(
             targets = _read_targets(model, label, group, query, n_rows)
         room = max(_PREDICTED // model.objective.n_outputs, 1)
         rows = _sample(targets, n_rows, min(max_rows, room))
+        if targets is not None:
+            n_threads = _resolve(own).num_threads
+            if is_training is None:
+                is_training = are_training_rows(model, whole, targets, n_threads)
+            if is_training and model.folds is not None and model.folds.n_rows == n_rows:
+                held_out = held_out_scores(model, rows)
         if len(rows) < n_rows:
             whole = whole.take_rows(rows)
             targets = None if targets is None else _take(targets, rows)
@@ -106,6 +115,8 @@ def gather(
         source,
         date.today().isoformat(),
         dates,
+        bool(is_training),
+        held_out,
     )
 
 

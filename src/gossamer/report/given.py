@@ -56,6 +56,9 @@ class Given:
         source: Where the rows come from; None: not known.
         date: When the page is written, as 2024-05-31.
         date_columns: Columns that the data holds as dates; the model knows them as seconds.
+        is_training: Whether the rows are known to be those that the model was trained on.
+        held_out: Of such rows, for a model over folds: out-of-fold raw scores, outputs x rows of
+            the sample.
     """
 
     booster: Booster
@@ -75,6 +78,8 @@ class Given:
     source: str | None = None
     date: str = ""
     date_columns: frozenset[int] = frozenset()
+    is_training: bool = False
+    held_out: Floats | None = None
 
     @property
     def is_sample(self) -> bool:
@@ -98,6 +103,21 @@ class Given:
         """Predictions of the sample: (rows,), or (rows, outputs)."""
         assert self.table is not None
         return predict(self.model, self.table, self.options)
+
+    @property
+    def judged_scores(self) -> Floats:
+        """Raw scores that are compared with the labels, rows x outputs."""
+        return self.scores if self.held_out is None else self.held_out.T
+
+    @cached_property
+    def judged_predictions(self) -> npt.NDArray[Any]:
+        """Predictions that are compared with the labels: (rows,), or (rows, outputs)."""
+        if self.held_out is None:
+            return self.predictions
+        if not self.model.objective.has_link:
+            return self.held_out.T if len(self.held_out) > 1 else self.held_out[0]
+        found: npt.NDArray[Any] = self.model.objective.to_predictions(self.held_out.ravel(), 1)
+        return found
 
     @cached_property
     def gains(self) -> Floats:

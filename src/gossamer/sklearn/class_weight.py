@@ -36,7 +36,7 @@ def weigh_by_class(class_weight: Any, y: Array, classes: Any = None) -> Array:
     if y.ndim > 1:
         raise NotSupportedError.because(
             "class_weight needs one label per row",
-            got=f"{y.shape[1]} columns of labels",
+            found=f"{y.shape[1]} columns of labels",
             hint="Use scale_pos_weight or is_unbalance, which weight each label's rows, or "
             "sample_weight.",
         )

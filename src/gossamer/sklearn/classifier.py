@@ -140,14 +140,14 @@ class GossamerClassifier(ClassLabels, ClassifierMixin, GossamerModel):  # type: 
         if not is_custom and not is_multiclass and self.n_classes_ > 2:
             raise ParameterError.because(
                 f"objective={_canonical(objective)} does not fit the labels",
-                got=f"{self.n_classes_} classes",
+                found=f"{self.n_classes_} classes",
                 expected="2 classes",
                 hint="Use objective=multiclass, or leave it out.",
             )
         if is_multiclass and self._n_labels > 1:
             raise ParameterError.because(
                 f"objective={_canonical(objective)} does not fit the labels",
-                got=f"{self._n_labels} columns",
+                found=f"{self._n_labels} columns",
                 expected="one class per row",
                 hint="Use objective=binary, or leave it out.",
             )

@@ -94,7 +94,7 @@ class Ensembles(Parameters):
         if self._own("calibration") is not None and folds is None and quality != "best":
             raise ParameterError.because(
                 "calibration needs out-of-fold predictions",
-                got=f"calibration={self._own('calibration')!r} without folds",
+                found=f"calibration={self._own('calibration')!r} without folds",
                 hint='Pass folds=8 or quality="best" as well.',
             )
         if folds is not None and is_auto:

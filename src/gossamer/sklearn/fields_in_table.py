@@ -74,8 +74,8 @@ def refuse_path(x: Any) -> None:
             "estimators need a table in memory",
             got=x,
             expected="an array or a data frame",
-            hint="Read the file first, for instance with pandas; or use gossamer.train and "
-            "gossamer.Dataset, which read files.",
+            hint="Read the file first, for instance with pandas.read_csv(). To predict a file "
+            "without reading it as a whole, use booster_.predict().",
         )
 
 

@@ -49,7 +49,7 @@ class LabelsFirst:
         if not 2 <= n_arguments <= _MOST_ARGUMENTS:
             raise ParameterError.because(
                 f"{what} is a function of the wrong kind",
-                got=f"{n_arguments} arguments",
+                found=f"{n_arguments} arguments",
                 expected="(y_true, y_pred), (y_true, y_pred, weight) or "
                 "(y_true, y_pred, weight, group)",
             )

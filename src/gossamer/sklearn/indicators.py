@@ -30,7 +30,7 @@ def check_indicators(y: Any, n_labels: int, name: str) -> npt.NDArray[Any]:
     if labels.ndim != 2 or labels.shape[1] != n_labels:
         raise DataError.because(
             f"the labels of the data set {name!r} do not fit the training data's labels",
-            got=f"shape {labels.shape}",
+            found=f"shape {labels.shape}",
             expected=f"(rows, {n_labels})" if n_labels > 1 else "one label per row",
         )
     is_bad = (labels != 0) & (labels != 1)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal
 from sklearn.utils.validation import check_is_fitted
 
 from gossamer.errors import ParameterError, check_choice
+from gossamer.model import Booster
 from gossamer.model.inspection.importance import IMPORTANCE_TYPES
 from gossamer.params import CANONICAL, TABLE, Params, resolve
 from gossamer.params.coerce import did_you_mean
@@ -87,7 +88,10 @@ class Parameters(Estimator):
             return self._others[name]
         if name in _LEARNED or hasattr(type(self), name):  # a property that needs a model
             check_is_fitted(self)
-        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}", name=name)
+        text = f"{type(self).__name__!r} object has no attribute {name!r}"
+        if not name.startswith("_") and callable(getattr(Booster, name, None)):
+            text += f". The model has it: use booster_.{name}"
+        raise AttributeError(text, name=name)
 
     def _own(self, name: str) -> Any:
         """Return an argument that is not a parameter of a training; None: not given."""

@@ -61,7 +61,7 @@ class GossamerRanker(GossamerModel):
         if options["group"] is None and query is None:
             raise DataError.because(
                 "ranking needs queries",
-                got="neither group nor query",
+                found="neither group nor query",
                 hint="Pass group (rows of each query) or query (one id per row) to fit.",
             )
         if options["eval_at"] is _EVAL_AT:
@@ -73,6 +73,6 @@ class GossamerRanker(GossamerModel):
 def _one_of(name: str, value: Any, xgboosts: Any) -> Any:
     if value is not None and xgboosts is not None:
         raise ParameterError.because(
-            f"{name} is given twice", got="also as qid", expected="one of the two"
+            f"{name} is given twice", found="also as qid", expected="one of the two"
         )
     return xgboosts if value is None else value

@@ -131,7 +131,7 @@ class TreeGrower:
         if self.has_vector_leaves and table.binning.is_categorical.any():
             raise NotSupportedError.because(
                 "trees with several values per leaf do not split categories",
-                got="categorical columns",
+                found="categorical columns",
                 expected="multi_strategy=one_output_per_tree, not multi_output_tree",
                 hint="Leave multi_strategy out, or encode the categories as numbers.",
             )
@@ -250,7 +250,7 @@ class TreeGrower:
         if self._table.n_rows > _MAX_SORTED_ROWS:
             raise NotSupportedError.because(
                 f"tree_method={params.tree_method} sorts the rows",
-                got=f"{self._table.n_rows} rows",
+                found=f"{self._table.n_rows} rows",
                 expected=f"at most {_MAX_SORTED_ROWS}",
                 hint="Use tree_method=hist.",
             )

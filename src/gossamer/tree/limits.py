@@ -132,7 +132,7 @@ def _sampling_weights(
         if weights:
             raise ParameterError.because(
                 "feature_weights is given twice",
-                got="the parameter and the field of the data set",
+                found="the parameter and the field of the data set",
                 expected="one of them",
             )
         weights = [float(of_data[column]) for column in binning.columns]
@@ -151,7 +151,7 @@ def _forced(
     if len(nodes) >= params.num_leaves:
         raise ParameterError.because(
             f"forced_splits does not fit num_leaves={params.num_leaves}",
-            got=f"{len(nodes)} splits",
+            found=f"{len(nodes)} splits",
             expected=f"at most {params.num_leaves - 1}",
         )
     of_column = _feature_of(binning)

@@ -81,6 +81,6 @@ def find_result(results: list[EvalResult], metric: str | None, dataset: str | No
     known = ", ".join(f"{result.dataset_name} {result.metric_name}" for result in results)
     raise ParameterError.because(
         "there is no such metric to watch",
-        got=f"{data} {metric or '(any)'}",
+        found=f"{data} {metric or '(any)'}",
         expected=f"one of {known}",
     )

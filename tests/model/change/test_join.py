@@ -136,7 +136,7 @@ def test_truth_and_loops() -> None:
         (1.0, TypeError, "selected by number"),
         (True, TypeError, "selected by number"),
         ((1, 2), TypeError, "selected by number"),
-        (slice(None, None, 2), ValueError, "got 'a step of 2', expected a step of 1"),
+        (slice(None, None, 2), ValueError, "got a step of 2, expected a step of 1"),
         (slice(None, None, -1), ValueError, "a step of -1"),
         (slice("a"), TypeError, "indices must be integers"),
     ],

@@ -14,6 +14,7 @@ from gossamer.data import Dataset
 from gossamer.errors import ParameterError
 from gossamer.model import CVBooster
 from gossamer.objectives.binary import any_label
+from gossamer.params import unused_allowed
 from gossamer.train import train as gossamer_train
 
 __all__ = ["CVBooster", "cv", "train"]
@@ -45,7 +46,7 @@ def train(
     params = read_params(params)
     n_rounds = args[0] if args else kwargs.get("num_boost_round", _DEFAULT_ROUNDS)
     _check_rounds(n_rounds)
-    with any_label():
+    with any_label(), unused_allowed():
         booster = gossamer_train(params, train_set, *args, **kwargs)
     if booster.was_interrupted:
         raise KeyboardInterrupt
@@ -68,7 +69,7 @@ def cv(
     params = read_params(params)
     n_rounds = args[0] if args else kwargs.get("num_boost_round", _DEFAULT_ROUNDS)
     _check_rounds(n_rounds)
-    with any_label():
+    with any_label(), unused_allowed():
         found = gossamer_cv(params, train_set, *args, **kwargs)
     if "cvbooster" in found:
         models = found["cvbooster"]

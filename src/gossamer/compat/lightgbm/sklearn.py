@@ -11,7 +11,7 @@ from gossamer.compat.lightgbm.basic import Booster, LGBMDeprecationWarning
 from gossamer.compat.lightgbm.conflicts import warn_of_conflicts, without_unknown
 from gossamer.compat.lightgbm.shown_params import shown_params
 from gossamer.logger import warn
-from gossamer.params import CANONICAL
+from gossamer.params import CANONICAL, unused_allowed
 from gossamer.sklearn import (
     GossamerClassifier,
     GossamerModel,
@@ -64,7 +64,8 @@ class LGBMModel(GossamerModel):
         if kwargs.get("eval_set") is not None:
             text = "eval_set is deprecated in LightGBM: use eval_X and eval_y instead."
             warnings.warn(text, LGBMDeprecationWarning, stacklevel=3)
-        super().fit(*args, **kwargs)
+        with unused_allowed():
+            super().fit(*args, **kwargs)
         self._booster = Booster.adopt(self._booster)
         self._booster.params = self._shown_params(self._booster)
         return self

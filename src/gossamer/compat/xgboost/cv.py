@@ -37,6 +37,7 @@ from gossamer.compat.xgboost.rounds import begin_training
 from gossamer.cv import cv as core_cv
 from gossamer.data import Dataset
 from gossamer.errors import DataError, DataTypeError
+from gossamer.params import unused_allowed
 
 Preparation = Callable[[DMatrix, DMatrix, dict[str, Any]], tuple[DMatrix, DMatrix, Any]]
 
@@ -113,20 +114,21 @@ def cv(
     if custom_metric is not None and obj is not None:
         custom_metric = _given_scores(custom_metric, core_params["objective"].link)
     adapter = _Adapter(container, start)
-    found = core_cv(
-        core_params,
-        dtrain.as_train_set(core_params),
-        num_boost_round,
-        folds=folds,
-        nfold=nfold,
-        stratified=stratified,
-        shuffle=shuffle,
-        feval=None if custom_metric is None else as_feval(custom_metric, faces),
-        fpreproc=None if fpreproc is None else _Prepare(fpreproc, dtrain, given, core_params),
-        seed=seed,
-        callbacks=[_Before(adapter), adapter],
-        eval_train_metric=True,
-    )
+    with unused_allowed():
+        found = core_cv(
+            core_params,
+            dtrain.as_train_set(core_params),
+            num_boost_round,
+            folds=folds,
+            nfold=nfold,
+            stratified=stratified,
+            shuffle=shuffle,
+            feval=None if custom_metric is None else as_feval(custom_metric, faces),
+            fpreproc=None if fpreproc is None else _Prepare(fpreproc, dtrain, given, core_params),
+            seed=seed,
+            callbacks=[_Before(adapter), adapter],
+            eval_train_metric=True,
+        )
     container.after_training(adapter.pack)
     renamed = {_rename(name): values for name, values in found.items()}
     return _as_frame(renamed) if as_pandas else renamed

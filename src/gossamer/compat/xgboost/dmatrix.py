@@ -189,7 +189,7 @@ class DMatrix:
         """
         if group is not None and qid is not None:
             raise DataError.because(
-                "queries are given twice", got="group and qid", expected="one of the two"
+                "queries are given twice", found="group and qid", expected="one of the two"
             )
         if group is not None:
             self.query_sizes = check_group(to_host(group), self._n_rows)

@@ -62,7 +62,7 @@ class Columns:
         if absent:
             raise DataError.because(
                 f"the feature map {os.fspath(path)!r} does not name all columns",
-                got=f"no line for column {absent[0]}",
+                found=f"no line for column {absent[0]}",
                 expected=f"0..{n - 1}",
             )
         return cls([found[i][0] for i in range(n)], [found[i][1] for i in range(n)])

@@ -132,7 +132,7 @@ class InTraining:
         if has_margin != (margin is not None) and (has_margin or training.base is not None):
             raise NotSupportedError.because(
                 "base_margin must be given for all data of this training, or for none",
-                got=f"a base_margin of the {'training' if has_margin else 'other'} data only",
+                found=f"a base_margin of the {'training' if has_margin else 'other'} data only",
             )
         has_zeros = not self.data.is_sparse
         valid_set = data.as_valid_set(training.train.given, has_zeros)

@@ -62,7 +62,7 @@ def fit_margin(data: DMatrix, shape: tuple[int, ...]) -> npt.NDArray[np.float64]
     if margin.size != np.prod(shape):
         raise DataError.because(
             "base_margin does not fit the model",
-            got=f"shape {margin.shape}",
+            found=f"shape {margin.shape}",
             expected=f"{shape}",
         )
     return margin.reshape(shape).astype(np.float64)

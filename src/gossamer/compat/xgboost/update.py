@@ -77,7 +77,7 @@ def update_model(model: Model, params: dict[str, Any], data: DMatrix, update: Up
     if forest.n_values > 1 or forest.linear is not None or model.average_output:
         raise NotSupportedError.because(
             "process_type='update' cannot change these trees",
-            got="a random forest" if model.average_output else "leaves of several values",
+            found="a random forest" if model.average_output else "leaves of several values",
             hint="Train a new model on the new data.",
         )
     resolved, n_rows = resolve(params), data.num_row()

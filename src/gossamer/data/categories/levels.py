@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from gossamer.data.table.columns import Column, Level, LevelColumn, is_level, read_objects
 from gossamer.data.table.times import parse_times
-from gossamer.errors import DataError
+from gossamer.errors import DataError, shorten
 from gossamer.logger import warn
 
 # Text columns of so many different values, or fewer, may well be codes.
@@ -98,11 +98,11 @@ class Levels:
         code_of = self.codes_of(column)
         if isinstance(values, LevelColumn):
             if values.found and code_of and not values.is_missing:
-                _check_same(self.is_text(column), isinstance(values.found[0], str), where)
+                _check_same(self.is_text(column), values.found[0], where)
             return values.take(code_of.get(level, np.nan) for level in values.found)
         is_there = ~np.isnan(values) if values.dtype.kind == "f" else np.ones(len(values), bool)
         if code_of and is_there.any():
-            _check_same(self.is_text(column), False, where)
+            _check_same(self.is_text(column), None, where)
         found, positions = np.unique(values, return_inverse=True)
         codes = np.array([code_of.get(v, np.nan) for v in found.tolist()], dtype=np.float64)
         return codes[positions.reshape(-1)]
@@ -227,16 +227,26 @@ def like_training(column: Column, levels: Levels, position: int, where: str) -> 
         seconds = parse_times(map(str, column.found))
         if seconds is not None:  # dates and times, which text files cannot mark as such
             return column.take(seconds)
-    _check_same(False, isinstance(column.found[0], str), where)
+    _check_same(False, column.found[0], where)
     return column.take(float(level) for level in column.found)
 
 
-def _check_same(is_text: bool, got_text: bool, where: str) -> None:
-    if is_text != got_text:
-        words = {True: "text", False: "numbers"}
-        raise DataError.because(
-            f"{where} has another type than in the training data",
-            got=words[got_text],
-            expected=words[is_text],
-            hint="Pass the values as they were in training, not their codes." if is_text else "",
-        )
+def _check_same(is_text: bool, first: object, where: str) -> None:
+    """Raise if the training data had text and this has not, or the other way round.
+
+    Args:
+        is_text: Whether the training data had text.
+        first: One of the values; None: they are numbers.
+        where: What messages call the column.
+    """
+    if is_text == isinstance(first, str):
+        return
+    text = f"text such as {shorten(repr(first), 60)}" if isinstance(first, str) else "numbers"
+    raise DataError.because(
+        f"{where} has another type than in the training data",
+        found=text,
+        expected="text" if is_text else "numbers or dates",
+        hint="Pass the values as they were in training, not their codes."
+        if is_text
+        else "Convert the column first: pandas.to_numeric() or pandas.to_datetime().",
+    )

@@ -126,7 +126,7 @@ class SequenceSource(Source):
         if rows.ndim != 2 or len(rows) != end - begin:
             raise DataError.because(
                 f"{self.what}[{begin}:{end}] does not give these rows",
-                got=f"shape {rows.shape}",
+                found=f"shape {rows.shape}",
                 expected=f"({end - begin}, columns)",
             )
         return rows
@@ -234,7 +234,7 @@ def _as_chunk(chunk: Any, what: str) -> Any:
     if array.ndim != 2:
         raise DataError.because(
             f"{what} gives something that is not a chunk of rows",
-            got=f"{type(chunk).__name__} of shape {array.shape}",
+            found=f"{type(chunk).__name__} of shape {array.shape}",
             expected="2 dimensions, rows x columns",
         )
     return array

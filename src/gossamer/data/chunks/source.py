@@ -135,7 +135,7 @@ def rows_changed(source: Source, got: int, expected: int | None) -> DataError:
     """Return the error for a source that gave another number of rows before."""
     return DataError.because(
         f"{source.what} does not give the same rows each time",
-        got=f"{got} rows",
+        found=f"{got} rows",
         expected=f"{expected}",
         hint="It must not change while it is read.",
     )

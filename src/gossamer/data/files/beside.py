@@ -65,7 +65,7 @@ def read_side_files(paths: Sequence[Path]) -> dict[str, npt.NDArray[Any]]:
             absent = next(file for file in files if file not in there)
             raise DataError.because(
                 f"only some of the data files have a file {suffix!r} next to them",
-                got=f"{len(there)} of {len(files)}",
+                found=f"{len(there)} of {len(files)}",
                 expected=f"{str(absent)!r} too, or none of them",
             )
         found[field] = np.concatenate([_read(file, field) for file in there])

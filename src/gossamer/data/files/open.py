@@ -53,7 +53,7 @@ def open_files(
         if kind != kinds[first]:
             raise DataError.because(
                 "the files are of different kinds",
-                got=f"{path} ({kind})",
+                found=f"{path} ({kind})",
                 expected=f"{kinds[first]}, as {str(first)!r}",
             )
     if kinds[first] == "binary":

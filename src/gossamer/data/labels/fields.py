@@ -100,7 +100,8 @@ def check_label(label: object, n_rows: int) -> npt.NDArray[np.float32]:
     if values.ndim == 2 and values.shape[1] == 2:
         is_bad[:, 1] &= ~np.isposinf(values[:, 1])
     if is_bad.any():
-        raise _bad_value("label", values, is_bad, "finite numbers within float32")
+        hint = "Leave out rows without a label." if np.isnan(values[is_bad]).any() else ""
+        raise _bad_value("label", values, is_bad, "finite numbers within float32", hint)
     _warn_if_rounded(values, converted)
     return converted
 
@@ -262,7 +263,8 @@ def as_numbers(values: object, name: str) -> npt.NDArray[Any]:
             f"{name} must be numeric",
             got=str(array.dtype),
             expected="floats, integers or booleans",
-            hint="Encode classes as 0, 1, 2, ..., which GossamerClassifier does by itself."
+            hint="Encode classes as 0, 1, 2, ... first. GossamerClassifier does that by itself for "
+            "tables in memory, and `gossamer train` for files."
             if name == "label"
             else "",
         )
@@ -283,7 +285,7 @@ def one_per_row(values: object, n_rows: int, name: str) -> npt.NDArray[Any]:
     if array.shape != (n_rows,):
         raise DataError.because(
             f"{name} cannot be used",
-            got=f"shape {array.shape}",
+            found=f"shape {array.shape}",
             expected=f"one value for each of the {n_rows} rows",
         )
     return array
@@ -315,10 +317,17 @@ def _to_float32(values: npt.NDArray[Any]) -> npt.NDArray[np.float32]:
 
 
 def _bad_value(
-    name: str, values: npt.NDArray[Any], is_bad: npt.NDArray[np.bool_], expected: str
+    name: str,
+    values: npt.NDArray[Any],
+    is_bad: npt.NDArray[np.bool_],
+    expected: str,
+    hint: str = "",
 ) -> DataError:
     first = np.unravel_index(int(np.argmax(is_bad)), is_bad.shape)
     others = int(is_bad.sum()) - 1
     place = f"{name} of row {first[0]}" + (f", target {first[1]}" if is_bad.ndim > 1 else "")
     place += f" (and of {others} more)" if others else ""
-    return DataError.because(f"{place} cannot be used", got=float(values[first]), expected=expected)
+    what = "is missing" if hint else "cannot be used"
+    return DataError.because(
+        f"{place} {what}", got=float(values[first]), expected=expected, hint=hint
+    )

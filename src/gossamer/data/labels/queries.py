@@ -90,7 +90,7 @@ def check_query(query: object, n_rows: int) -> Sizes:
         if first_of.setdefault(value, start) != start:
             raise DataError.because(
                 f"rows of query {value!r} are not next to each other",
-                got=f"rows from {first_of[value]} and again from {start}",
+                found=f"rows from {first_of[value]} and again from {start}",
                 expected="all rows of a query in one piece",
                 hint="Sort the rows by query first, with a stable sort.",
             )

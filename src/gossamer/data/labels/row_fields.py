@@ -148,7 +148,7 @@ def check_fields(
     if query is not None:
         if found["group"] is not None:
             raise DataError.because(
-                "queries are given twice", got="group and query", expected="one"
+                "queries are given twice", found="group and query", expected="one"
             )
         found["group"] = check_query(query, n_rows)
     weights = found.pop("feature_weights")

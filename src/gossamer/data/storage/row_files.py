@@ -52,7 +52,7 @@ class RowFiles:
         if os.getpid() != self._process:
             raise NotSupportedError.because(
                 "a training whose scores are in files cannot be continued in a forked process",
-                got=f"process {os.getpid()}",
+                found=f"process {os.getpid()}",
                 expected=f"process {self._process}, which began the training",
                 hint="Train in one process, or raise max_memory until the scores fit.",
             )

@@ -186,7 +186,7 @@ def read_values(values: Any, where: str) -> Column:
     array = without_mask(values) if isinstance(values, np.ndarray) else _from_list(values)
     if array.ndim != 1:
         raise DataError.because(
-            f"{where} is not one value for each row", got=f"shape {array.shape}"
+            f"{where} is not one value for each row", found=f"shape {array.shape}"
         )
     if array.dtype.kind in "US" and not isinstance(values, np.ndarray):
         array = np.array(values, dtype=object)  # NumPy would turn numbers next to text into text

@@ -143,11 +143,24 @@ def match_names(known: Sequence[str], found: Sequence[str]) -> list[int] | None:
             parts.append(f"missing {listing(missing)}")
         if extra:
             parts.append(f"unknown {listing(extra)}")
+        hint = "Pass the same columns; their order does not matter."
+        if not missing:
+            hint = "Select the columns of the training data: table[model.feature_name()]."
+        elif len(missing) == 1 and (close := _same_but_case(missing[0], extra)):
+            hint = f"Is {close!r} the same column? Rename it to {missing[0]!r}."
         raise DataError.because(
-            f"the columns differ from the training data's: {', '.join(parts)}",
-            hint="Pass the same columns; their order does not matter.",
+            f"the columns differ from the training data's: {', '.join(parts)}", hint=hint
         )
     return [position[name] for name in known]
+
+
+def _same_but_case(name: str, others: Sequence[str]) -> str:
+    """Return the name that differs in case, white space or a letter only; empty: none."""
+    import difflib  # only mistakes need it
+
+    plain = {_SPACE.sub("_", other).lower(): other for other in others}
+    close = difflib.get_close_matches(_SPACE.sub("_", name).lower(), list(plain), 1, 0.8)
+    return plain[close[0]] if close else ""
 
 
 def check_order(known: Sequence[str], found: Sequence[str]) -> None:

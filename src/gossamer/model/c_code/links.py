@@ -133,7 +133,7 @@ def _expression(objective: Objective) -> tuple[str, Any]:
     if link not in _EACH:
         raise NotSupportedError.because(
             f"the predictions of objective={objective.name} are not known in C",
-            got=f"the link {link}",
+            found=f"the link {link}",
             expected=f"one of {', '.join(_EACH)}",
         )
     return _EACH[link]

@@ -42,7 +42,7 @@ def _check_size(n_nodes: int, n_operands: int) -> None:
     if n_nodes >= 2**_CHILD_BITS or n_operands >= 2**_OPERAND_BITS:
         raise NotSupportedError.because(
             "the model is too large for C code",
-            got=f"a tree of {n_nodes} nodes and leaves, {n_operands} operands",
+            found=f"a tree of {n_nodes} nodes and leaves, {n_operands} operands",
             expected=f"fewer than {2**_CHILD_BITS} and {2**_OPERAND_BITS}",
         )
 

@@ -83,7 +83,7 @@ def check_constant(forest: Forest) -> None:
     if forest.linear is not None:
         raise NotSupportedError.because(
             "set_leaf_output() cannot change linear leaves",
-            got="a model of linear_tree",
+            found="a model of linear_tree",
             expected="leaves with a constant",
         )
 
@@ -138,7 +138,7 @@ def shuffled_rounds(n_rounds: int, first: int, end: int) -> list[int]:
     if not 0 <= first <= end <= n_rounds:
         raise ParameterError.because(
             "there are no such rounds to shuffle",
-            got=f"{first} to {end}",
+            found=f"{first} to {end}",
             expected=f"0 <= start_iteration <= end_iteration <= {n_rounds}",
         )
     order = list(range(n_rounds))

@@ -30,7 +30,7 @@ def take_rounds(model: Model, wanted: object) -> Model:
             raise ValueError(
                 message(
                     "a slice of a model must be consecutive rounds",
-                    got=f"a step of {step}",
+                    found=f"a step of {step}",
                     expected="a step of 1",
                     hint="Add parts up: booster[0] + booster[2].",
                 )
@@ -74,7 +74,7 @@ def join_models(left: Model, right: Model) -> Model:
     if left.average_output or right.average_output:
         raise NotSupportedError.because(
             "random forests cannot be added: their scores are means of trees, not sums",
-            got="a model of boosting=rf",
+            found="a model of boosting=rf",
             hint="Add up their predictions with weights.",
         )
     if left.n_columns != right.n_columns or (

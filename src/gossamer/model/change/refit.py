@@ -66,7 +66,7 @@ def refit(
     if model.average_output or model.derived is not None:
         raise NotSupportedError.because(
             "refit() does not know how to change this model",
-            got="a random forest" if model.average_output else "target statistics",
+            found="a random forest" if model.average_output else "target statistics",
             hint="Train a new model on the new data.",
         )
     if has_monotone(params):

@@ -54,14 +54,14 @@ def average_models(
     if len(kinds_of_scores) > 1:
         raise NotSupportedError.because(
             "members of an ensemble must have the same objective",
-            got=f"(objective, outputs): {sorted(kinds_of_scores)}",
+            found=f"(objective, outputs): {sorted(kinds_of_scores)}",
         )
     grown = [model.forest for model in models if model.forest.n_trees]
     kinds = {(forest.n_values, forest.n_parallel) for forest in grown}
     if len(kinds) > 1:
         raise NotSupportedError.because(
             "members of an ensemble must have the same trees in a round",
-            got=f"(values of a leaf, parallel trees): {sorted(kinds)}",
+            found=f"(values of a leaf, parallel trees): {sorted(kinds)}",
             hint="Use the same multi_strategy and num_parallel_tree for all members.",
         )
     derived, begins = Derived.join([model.derived for model in models])

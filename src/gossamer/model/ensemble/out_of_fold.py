@@ -23,7 +23,7 @@ def record_of(model: Model, action: str) -> FoldRecord:
     if model.folds is None:
         raise NotSupportedError.because(
             f"{action} needs out-of-fold predictions, and this model has none",
-            got="a model that was not trained over folds, or that was changed since",
+            found="a model that was not trained over folds, or that was changed since",
             hint="Train with gossamer.train_folds(), or folds=8 of an estimator.",
         )
     return model.folds

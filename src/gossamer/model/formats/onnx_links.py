@@ -37,7 +37,7 @@ def add_predictions(graph: Graph, score: str, objective: Objective) -> str:
         return link(graph, score, objective.to_config())
     raise NotSupportedError.because(
         f"predictions of objective={objective.name} cannot be written as ONNX",
-        got=f"the link {objective.traits.link}",
+        found=f"the link {objective.traits.link}",
         expected=f"one of {', '.join(_LINKS)}",
         hint="Write raw scores with to_onnx(raw_score=True).",
     )

@@ -35,7 +35,7 @@ def mean_model_of(estimator: Any) -> Model:
         if n_targets > 1:
             raise NotSupportedError.because(
                 "a classifier of several targets cannot be taken over",
-                got=f"{n_targets} targets",
+                found=f"{n_targets} targets",
                 hint="Train one classifier for each target.",
             )
         k = int(estimator.n_classes_)

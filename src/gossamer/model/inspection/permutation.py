@@ -135,7 +135,7 @@ def _objective(model: Model, params: Params, given: BuiltData) -> Objective:
     if objective.n_outputs != model.objective.n_outputs:
         raise DataError.because(
             "the labels do not fit the model",
-            got=f"labels for {objective.n_outputs} outputs",
+            found=f"labels for {objective.n_outputs} outputs",
             expected=f"{model.objective.n_outputs}",
         )
     return objective

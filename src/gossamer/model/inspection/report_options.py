@@ -22,6 +22,8 @@ class ReportOptions(TypedDict, total=False):
         trees: Numbers of the trees that can be explored; None means the first ones that fit.
         target: Name of the target, for the top of the page.
         source: Where the rows come from, for the top of the page.
+        is_training: Whether the model was trained on these rows, which the page then says. None
+            means to find out, which works unless trees were grown from samples of the rows.
     """
 
     group: Any
@@ -35,3 +37,4 @@ class ReportOptions(TypedDict, total=False):
     trees: Any
     target: str | None
     source: str | None
+    is_training: bool | None

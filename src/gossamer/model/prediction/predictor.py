@@ -163,7 +163,7 @@ def _as_table(row: Any, model: Model) -> Any:
             return table
     raise DataError.because(
         "this is not one row",
-        got=f"shape {row.shape}" if isinstance(row, np.ndarray) else type(row).__name__,
+        found=f"shape {row.shape}" if isinstance(row, np.ndarray) else type(row).__name__,
         expected="a list, tuple or array of the columns' values, or a dict by column name",
         hint="Booster.predict() takes tables of many rows.",
     )
@@ -175,7 +175,7 @@ def _by_name(row: Mapping[Any, Any], names: list[str]) -> list[Any]:
     if absent or unknown:
         raise DataError.because(
             "the names of a row are not the columns of the training data",
-            got=f"without {absent[:5]}" if absent else f"also {unknown[:5]}",
+            found=f"without {absent[:5]}" if absent else f"also {unknown[:5]}",
             expected=f"{len(names)} names: {', '.join(names[:5])}"
             + (", ..." if len(names) > 5 else ""),
             hint="Give None for what is missing.",

@@ -216,7 +216,7 @@ def _apply(run: Run, state: Facts, path: Path) -> None:
     if names != [_name(callback) for callback in run.callbacks]:
         raise ParameterError.because(
             f"the checkpoint {str(path)!r} was made with other callbacks",
-            got=", ".join(names),
+            found=", ".join(names),
             expected=", ".join(_name(callback) for callback in run.callbacks),
             hint="Delete the file, or use another path, to start again.",
         )

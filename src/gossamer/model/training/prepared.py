@@ -206,7 +206,7 @@ class Prepared:
             if not largest <= self.largest_leaf:
                 raise GossamerError.because(
                     f"training diverged in round {n_round + 1}",
-                    got=f"a leaf value of {largest:g}",
+                    found=f"a leaf value of {largest:g}",
                     hint="Lower learning_rate, raise lambda_l2, or check the custom objective.",
                 )
 

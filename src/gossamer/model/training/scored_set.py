@@ -143,7 +143,7 @@ def own_scores(name: str, data: BuiltData, n_outputs: int) -> npt.NDArray[np.flo
     if found is not None and len(found) != data.n_rows * n_outputs:
         raise DataError.because(
             f"init_score of the data set {name!r} does not fit the objective",
-            got=f"{len(found)} numbers",
+            found=f"{len(found)} numbers",
             expected=f"{data.n_rows} rows x {n_outputs} outputs",
         )
     return found

@@ -55,11 +55,11 @@ def quality(given: Given) -> str:
     objective = given.model.objective
     if not isinstance(objective, SeveralTargets):
         return "".join(parts) + _of_one(
-            given, objective, given.targets, given.scores, given.predictions, ""
+            given, objective, given.targets, given.judged_scores, given.judged_predictions, ""
         )
     for k, part in enumerate(objective.parts[:_TARGETS]):
         parts.append(f"<h3>Target {k}</h3>")
-        score, prediction = given.scores[:, [k]], given.predictions[:, k]
+        score, prediction = given.judged_scores[:, [k]], given.judged_predictions[:, k]
         parts.append(_of_one(given, part, given.targets.target(k), score, prediction, f"-{k}"))
     if len(objective.parts) > _TARGETS:
         parts.append(note(f"The first {_TARGETS} of {len(objective.parts):,} targets are drawn."))
@@ -126,7 +126,7 @@ def _metrics(given: Given) -> str:
     own = given.params.metric
     names = list(own) if own is not None else [part.own_metric] if part.own_metric else []
     names += _METRICS.get(part.traits.kind, ())
-    score = np.ascontiguousarray(given.scores.T).ravel()
+    score = np.ascontiguousarray(given.judged_scores.T).ravel()
     base = baseline_scores(given)
     found: dict[str, tuple[str, str, str, str]] = {}
     for name in names:

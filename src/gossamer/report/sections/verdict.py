@@ -32,28 +32,45 @@ def baseline_scores(given: Given) -> Floats | None:
 
 
 def verdict(given: Given) -> str:
-    """Return sentences: how much better than guessing, what to check, when learning stopped."""
-    sentences = [_beats_guessing(given), _predicts_worse_classes(given), _stopped(given)]
+    """Return sentences: how much better than a constant, what to check, when learning stopped."""
+    sentences = [_which_rows(given), _beats_guessing(given), _predicts_worse_classes(given)]
+    sentences.append(_stopped(given))
     sentences += [text(finding.text, 400) for finding in _findings(given)]
     shown = "".join(f"<li>{sentence}</li>" for sentence in sentences if sentence)
     return f'<ul class="verdict" aria-label="{HEADING}">{shown}</ul>' if shown else ""
+
+
+def _which_rows(given: Given) -> str:
+    """Return a sentence if the labels are the training's: a model knows those rows."""
+    if given.held_out is not None:
+        return (
+            "These are the training rows. Each one is judged by the models that were not trained "
+            "on it, so expect about the same on new rows."
+        )
+    if given.is_training:
+        return "These are the training rows: expect worse predictions on new rows."
+    return ""
 
 
 def _beats_guessing(given: Given) -> str:
     base = None if given.targets is None else baseline_scores(given)
     if base is None:
         return ""
-    metric, value = _evaluate(given, None, np.ascontiguousarray(given.scores.T).ravel())
+    metric, value = _evaluate(given, None, np.ascontiguousarray(given.judged_scores.T).ravel())
     guess = _evaluate(given, None, base)[1]
     if metric is None or not (np.isfinite(value) and np.isfinite(guess)) or guess == value:
         return ""
-    word = f"guessing (the same prediction for every row), by {text(metric.name)}"
+    word = "a constant prediction"
     is_better = value > guess if metric.maximize else value < guess
     if not is_better:
-        return f"On these rows the model is not better than {word}: it has learnt nothing useful."
+        return (
+            f"On these rows the model is not better than {word}, by {text(metric.name)}: it has "
+            "learnt nothing useful."
+        )
     if metric.maximize or guess <= 0 or value < 0:
-        return f"On these rows the model is better than {word}."
-    return f"On these rows the model beats {word}: the error is {percent(1 - value / guess)} lower."
+        return f"On these rows the model is better than {word}, by {text(metric.name)}."
+    lower = percent(1 - value / guess)
+    return f"On these rows the model is better than {word}: {text(metric.name)} is {lower} lower."
 
 
 def _predicts_worse_classes(given: Given) -> str:
@@ -61,7 +78,7 @@ def _predicts_worse_classes(given: Given) -> str:
     name = _ERRORS.get(given.model.objective.traits.kind)
     if given.targets is None or name is None:
         return ""
-    wrong = _evaluate(given, name, np.ascontiguousarray(given.scores.T).ravel())[1]
+    wrong = _evaluate(given, name, np.ascontiguousarray(given.judged_scores.T).ravel())[1]
     counts = np.unique(given.targets.label, return_counts=True)[1]
     guess = 1 - counts.max() / counts.sum()
     if not wrong > guess:

@@ -71,7 +71,7 @@ class XGBRanker(XGBModel):
         if qid is None:
             raise DataError.because(
                 "ranking needs queries",
-                got="neither group nor qid",
+                found="neither group nor qid",
                 hint="Pass group (rows of each query) or qid (one id per row) to fit.",
             )
         if options["eval_set"] is not None:
@@ -120,7 +120,7 @@ def _take_queries(x: Any, group: Any, qid: Any) -> tuple[Any, Any]:
     if group is not None:
         if qid is not None:
             raise DataError.because(
-                "queries are given twice", got="group and qid", expected="one of the two"
+                "queries are given twice", found="group and qid", expected="one of the two"
             )
         qid = np.repeat(np.arange(len(group)), group)
     return x, qid
