@@ -268,7 +268,7 @@ void check(const Codes& codes, const Rows& rows, const Selection& s) {
       expected.count[code] += 1;
     }
   }
-  // Cells that fit a cache are not prefetched, those of a larger histogram are.
+  // Cells are prefetched only if a histogram does not fit a cache.
   for (const std::int64_t n_cells : {codes.n_cells, std::int64_t{1} << 20}) {
     const auto cells = same_at_every_level([&] { return build(codes, rows, s, n_cells); });
     CHECK(unpack(cells, rows.layout) == expected);

@@ -151,7 +151,7 @@ class FoldRecord:
             has_queries=facts.get("has_queries") is True,
         )
         if record.metrics.keys() != record.by_member.keys():
-            raise ValueError("the metrics of the folds differ from those of their members")
+            raise ValueError("the folds and their members have different metrics")
         record._check(n_rounds, n_outputs)
         record._check_labels(n_classes)
         return record
