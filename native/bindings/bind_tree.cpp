@@ -323,8 +323,8 @@ void bind_grower(nb::module_& m) {
            "params"_a, "label"_a.noconvert().none(), "score"_a.noconvert(), "n_threads"_a, "raw"_a = nb::none(),
            "others"_a.noconvert().none() = nb::none(),
            "Grows the trees of a round (arrays are output-major) and adds their values to the scores of\n"
-           "their rows; with labels, leaf values are refitted. `others`: all rows that are not in `rows`,\n"
-           "to whose scores the trees are added, too.")
+           "their rows; with labels, leaf values are refitted. `others`: all rows outside `rows`, to\n"
+           "whose scores the trees are added, too.")
       .def(
           "round_in_place",
           [](PyGrower& self, const Out<std::uint32_t>& memory) {

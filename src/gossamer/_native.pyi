@@ -1734,8 +1734,8 @@ class Grower:
     ) -> list[Tree]:
         """
         Grows the trees of a round (arrays are output-major) and adds their values to the scores of
-        their rows; with labels, leaf values are refitted. `others`: all rows that are not in `rows`,
-        to whose scores the trees are added, too.
+        their rows; with labels, leaf values are refitted. `others`: all rows outside `rows`, to
+        whose scores the trees are added, too.
         """
 
     def round_in_place(

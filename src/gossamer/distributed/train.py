@@ -152,7 +152,7 @@ def check_supported(params: Mapping[str, Any] | None) -> None:
         asked = "tree_method"
     elif resolved.max_memory > 0:
         asked = "max_memory"
-    elif resolved.max_conflict_rate > 0:  # which values are left out depends on the rows of all workers
+    elif resolved.max_conflict_rate > 0:  # the rows of all workers decide which values are left out
         asked = "max_conflict_rate"
     if asked:
         raise NotSupportedError.because(
