@@ -120,13 +120,15 @@ class OwnRowsGrower:
         score: Scores,
         n_threads: int,
         raw: Values | None = None,
+        others: npt.NDArray[np.uint32] | None = None,
     ) -> list[_native.Tree]:
         """See `_native.Grower.grow`; arrays are about this worker's rows."""
-        assert raw is None  # linear leaves are refused before
         n_trees = 1 if self._vector_leaves else len(params)
         with self._group.traffic.count_trees(n_trees):
             self._check(gradient)
-            return self._native.grow(gradient, hessian, rows, params, label, score, n_threads)
+            return self._native.grow(
+                gradient, hessian, rows, params, label, score, n_threads, raw, others
+            )
 
     def stats(self) -> dict[str, float]:
         """See `_native.Grower.stats`."""
