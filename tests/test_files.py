@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import os
+import socket
 import stat
 import subprocess
 import sys
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +18,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import gossamer as gs
 from gossamer import files
+from gossamer.cli.write import TableWriter
 
 ARRAYS = {
     "bytes": np.arange(5, dtype=np.int8),
@@ -153,6 +159,110 @@ def test_a_link_stays_a_link(tmp_path: Path) -> None:
     files.write_atomically(link, b"new")
     assert link.is_symlink()
     assert target.read_bytes() == b"new"
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
+class TestSpecialFiles:
+    """Named pipes and devices are written to, never replaced by files."""
+
+    def read_while(self, pipe: Path, write: Callable[[], object]) -> bytes:
+        """Return what arrives in a named pipe, which must stay one."""
+        # Open for both directions, so that no opening waits for the other side.
+        descriptor = os.open(pipe, os.O_RDWR | os.O_NONBLOCK)
+        try:
+            write()
+            assert pipe.is_fifo()
+            assert [path for path in pipe.parent.iterdir() if path.suffix == ".part"] == []
+            return os.read(descriptor, 60_000)
+        except BlockingIOError:
+            return b""  # nothing was written to it
+        finally:
+            os.close(descriptor)
+
+    def test_a_named_pipe_stays_one(self, tmp_path: Path) -> None:
+        pipe, link = tmp_path / "pipe", tmp_path / "link"
+        os.mkfifo(pipe)
+        link.symlink_to(pipe)
+        for path in (pipe, link):
+            write = partial(files.write_atomically, path, b"new")
+            assert self.read_while(pipe, write) == b"new"
+        assert link.is_symlink()
+
+    def test_all_that_a_reader_waits_for_arrives(self, tmp_path: Path) -> None:
+        pipe, content = tmp_path / "pipe", bytes(range(256)) * 4000  # more than a pipe holds
+        os.mkfifo(pipe)
+        with ThreadPoolExecutor(1) as pool:
+            found = pool.submit(pipe.read_bytes)
+            files.write_atomically(pipe, content)
+            assert found.result(60) == content
+        assert pipe.is_fifo()
+
+    def test_of_every_writer(self, tmp_path: Path) -> None:
+        x = np.arange(100.0).reshape(-1, 1)
+        data = gs.Dataset(x, x[:, 0])
+        model = gs.train({"num_leaves": 3, "verbosity": -1}, data, 2)
+        pipe = tmp_path / "pipe.html"
+        os.mkfifo(pipe)
+        found = self.read_while(pipe, lambda: model.save_model(pipe, format="gossamer"))
+        (tmp_path / "model").write_bytes(found)
+        np.testing.assert_array_equal(
+            gs.Booster(model_file=tmp_path / "model").predict(x), model.predict(x)
+        )
+        assert self.read_while(pipe, lambda: model.to_c(pipe)) == model.to_c().encode()
+        found = self.read_while(pipe, lambda: data.save_binary(pipe))
+        (tmp_path / "data").write_bytes(found)
+        assert gs.Dataset(tmp_path / "data").construct().num_data() == 100
+
+    def test_a_table_of_the_command_line(self, tmp_path: Path) -> None:
+        for ending in ("csv", "parquet"):
+            pipe = tmp_path / f"pipe.{ending}"
+            os.mkfifo(pipe)
+
+            def write(out: Path = pipe) -> None:
+                with TableWriter(str(out)) as writer:
+                    writer.write({"a": np.array([1, 2])})
+
+            found = self.read_while(pipe, write)
+            assert found == b"a\n1\n2\n" if ending == "csv" else found.endswith(b"PAR1")
+
+    def test_a_table_that_starts_again(self, tmp_path: Path) -> None:
+        """Rows that went through a pipe cannot be taken back."""
+        pipe = tmp_path / "pipe.csv"
+        os.mkfifo(pipe)
+
+        def write(out: Path) -> None:
+            with TableWriter(str(out)) as writer:
+                writer.restart()
+                writer.write({"a": np.array([1])})
+                writer.restart()
+                writer.write({"a": np.array([2])})
+
+        with pytest.raises(gs.DataError, match=r"pipe.csv' got rows before .* Write to a file"):
+            self.read_while(pipe, lambda: write(pipe))
+        write(tmp_path / "file.csv")
+        assert (tmp_path / "file.csv").read_bytes() == b"a\n2\n"
+
+    def test_a_reader_that_leaves(self, tmp_path: Path) -> None:
+        pipe = tmp_path / "pipe"
+        os.mkfifo(pipe)
+        reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+        part = files.PartFile(pipe)
+        os.close(reader)
+        part.file.write(b"new")
+        with pytest.raises(BrokenPipeError):
+            part.finish()
+        part.drop()
+        assert pipe.is_fifo()
+
+    def test_a_socket_is_an_error(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.chdir(tmp_path)  # addresses of sockets are short
+        with socket.socket(socket.AF_UNIX) as server:
+            server.bind("socket")
+            with pytest.raises(
+                OSError, match="to be written it needs the name of a file"
+            ) as caught:
+                files.write_atomically(Path("socket"), b"new")
+            assert caught.value.filename == "socket" and Path("socket").is_socket()
 
 
 KILLED = """

@@ -89,7 +89,7 @@ def test_mistake(mistake: str) -> None:
 
 def test_folders_that_are_not_there(tmp_path: Path) -> None:
     model = gs.train(QUIET, Dataset(X, Y), 2)
-    with pytest.raises(OSError, match=r"a folder that is there.*nowhere"):
+    with pytest.raises(OSError, match=r"The folder .*nowhere. does not exist. Create it first"):
         model.save_model(tmp_path / "nowhere" / "model.gsm")
     with pytest.raises(OSError, match="it is a folder"):
         model.save_model(tmp_path)

@@ -60,7 +60,9 @@ def format_machine(document: Document) -> str:
         if busy
         else "an unknown number of CPUs"
     )
-    said = ", ".join(f"{name} {value:g}" for name, value in settings.items())
+    # No limit on rows or trees is 0, which would read as none of them.
+    given = {k: v for k, v in settings.items() if v or k not in ("rows", "trees")}
+    said = ", ".join(f"{name} {value:g}" for name, value in given.items())
     return (
         f"{machine['cpu']}, {machine['cpus_usable']} CPUs, {machine['system']}, "
         f"{machine['date'][:10]}, commit {machine['commit']}. {versions}. {said}. "

@@ -9,6 +9,7 @@ import json
 import math
 import os
 import re
+import stat
 import time
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
@@ -146,6 +147,8 @@ def parse_json(text: str | bytes) -> Any:
 def write_atomically(path: Path, content: bytes) -> None:
     """Write a file so that a crash leaves the old one or the new one, never a part.
 
+    A named pipe or a device stays what it is: the content is written to it.
+
     Example:
         >>> import tempfile
         >>> path = Path(tempfile.mkdtemp(), "file")
@@ -164,7 +167,7 @@ def write_atomically(path: Path, content: bytes) -> None:
         part.file.write(content)
         part.finish()
     except OSError as error:
-        if error.errno == errno.ENOSPC:
+        if error.errno == errno.ENOSPC and not part.is_direct:
             raise _not_written(error, path, "room; what was there before is unchanged") from None
         raise
     finally:
@@ -174,13 +177,15 @@ def write_atomically(path: Path, content: bytes) -> None:
 class PartFile:
     """A file that is written under another name and gets its own when it is complete.
 
-    What killed processes left of earlier attempts is deleted.
+    What killed processes left of earlier attempts is deleted. A named pipe or a device is never
+    replaced: it is opened and written to.
 
     Args:
         path: What the file is to be called.
 
     Attributes:
         file: The open file.
+        is_direct: Whether it is a named pipe or a device.
 
     Raises:
         OSError: If it cannot be made, with what it needs.
@@ -196,9 +201,18 @@ class PartFile:
     """
 
     def __init__(self, path: Path) -> None:
+        self._name: Path | None = None
+        self.is_direct = _is_special(path)
+        if self.is_direct:
+            # By the name that was given: the real path of /dev/stdout may name no file.
+            try:
+                self.file: BinaryIO = open(path, "wb", opener=_open_existing)  # noqa: SIM115
+            except OSError as error:
+                raise _not_written(error, path, "the name of a file") from None
+            return
         self._path = Path(os.path.realpath(path))  # a link stays a link
         remove_stale(self._path)
-        self._name: Path | None = self._path.with_name(
+        self._name = self._path.with_name(
             f"{_stem(self._path)}{_machine()}-{os.getpid()}-{os.urandom(4).hex()}.part"
         )
         _BUSY[self._name.name] = self
@@ -207,11 +221,11 @@ class PartFile:
         self._mode = _mode_of(self._path)
         try:
             opener = _open_new if self._mode is None else _open_privately
-            self.file: BinaryIO = open(self._name, "xb", opener=opener)  # noqa: SIM115
+            self.file = open(self._name, "xb", opener=opener)  # noqa: SIM115
         except BaseException as error:
             self.drop()
             if isinstance(error, FileNotFoundError):
-                raise _not_written(error, path, "a folder that is there: make it first") from None
+                raise _no_folder(error, path) from None
             if isinstance(error, OSError):
                 raise _not_written(error, path, "a folder that may be written to") from None
             raise
@@ -222,6 +236,9 @@ class PartFile:
         Raises:
             OSError: If it cannot be written.
         """
+        if self.is_direct:
+            self.file.close()
+            return
         assert self._name is not None
         self.file.flush()
         os.fsync(self.file.fileno())
@@ -234,6 +251,9 @@ class PartFile:
 
     def drop(self) -> None:
         """Delete what was written, unless the file is finished."""
+        if self.is_direct:
+            with suppress(OSError):
+                self.file.close()
         if self._name is None:
             return
         with suppress(OSError, AttributeError):  # it may never have been opened
@@ -300,6 +320,10 @@ def _open_privately(name: str, flags: int) -> int:
     return os.open(name, flags, 0o600)
 
 
+def _open_existing(name: str, flags: int) -> int:
+    return os.open(name, flags & ~os.O_CREAT)
+
+
 def _open_new(name: str, flags: int) -> int:
     return os.open(name, flags, 0o666)  # less what the umask takes
 
@@ -309,6 +333,22 @@ def _not_written(error: OSError, path: Path, expected: str) -> OSError:
     return type(error)(
         error.errno, f"{error.strerror}; to be written it needs {expected}", str(path)
     )
+
+
+def _no_folder(error: OSError, path: Path) -> OSError:
+    # A link may lead to a folder that is not there.
+    folder = os.path.dirname(os.path.realpath(path)) if path.parent.is_dir() else str(path.parent)
+    message = f"The folder {folder!r} does not exist. Create it first."
+    return type(error)(error.errno, message, str(path))
+
+
+def _is_special(path: Path) -> bool:
+    """Whether there is a pipe, a device or a socket: neither a file nor a folder."""
+    try:
+        mode = path.stat().st_mode
+    except (OSError, ValueError):
+        return False
+    return not stat.S_ISREG(mode) and not stat.S_ISDIR(mode)
 
 
 def _mode_of(path: Path) -> int | None:

@@ -11,7 +11,7 @@ from benchmarks.paper.store import new_document
 from benchmarks.tasks.losses import LOSSES
 from benchmarks.tasks.objectives import DATA, OBJECTIVES, ranking_contenders
 from benchmarks.tasks.plan import plan_accuracy, plan_ranking, plan_speed
-from benchmarks.tasks.report import BLOCKS, format_blocks
+from benchmarks.tasks.report import BLOCKS, format_blocks, format_machine
 from benchmarks.tasks.summary import summarise_accuracy, summarise_ranking, summarise_speed
 
 
@@ -99,6 +99,14 @@ def test_tables() -> None:
     for block in blocks.values():  # a rule of one sign is not a table
         assert "| : |" not in block and "|  |" not in block.splitlines()[0]
     assert set(format_blocks({}).values()) == {"Not run.", "None."}
+
+
+def test_limits_that_were_not_set_are_not_listed() -> None:
+    def said(rows: int, trees: int) -> str:
+        return format_machine(new_document("tasks", threads=2, rounds=0, rows=rows, trees=trees))
+
+    assert ". threads 2, rounds 0. Other" in said(0, 0)
+    assert ". threads 2, rounds 0, rows 1000, trees 5. Other" in said(1000, 5)
 
 
 def test_plans() -> None:

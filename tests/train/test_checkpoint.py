@@ -519,6 +519,14 @@ class TestBadInput:
             with pytest.raises(ParameterError, match="cannot be written there"):
                 run("plain", [checkpoint(path, 2)])
 
+    @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
+    def test_a_named_pipe_cannot_be_read_again(self, tmp_path: Path) -> None:
+        path = tmp_path / "run"
+        os.mkfifo(path)
+        with pytest.raises(ParameterError, match=r"cannot be written there.*expected a file"):
+            run("plain", [checkpoint(path, 2, resume=False)])
+        assert path.is_fifo()
+
     def test_a_state_that_cannot_be_written(self, tmp_path: Path) -> None:
         class Odd:
             def __call__(self, env: CallbackEnv) -> None: ...

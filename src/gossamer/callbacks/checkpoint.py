@@ -144,7 +144,8 @@ def _is_a(value: object, kind: type) -> bool:
 def _check_folder(path: Path) -> None:
     """Fail before hours of training rather than after."""
     folder = path.parent
-    if path.is_dir() or not folder.is_dir() or not os.access(folder, os.W_OK):
+    is_file = path.is_file() or not path.exists()  # no folder, no named pipe
+    if not is_file or not folder.is_dir() or not os.access(folder, os.W_OK):
         raise ParameterError.because(
             "the checkpoint cannot be written there",
             got=str(path),

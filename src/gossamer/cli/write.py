@@ -74,7 +74,16 @@ class TableWriter:
         return "\t" if self._kind == "tsv" else ","
 
     def restart(self) -> None:
-        """Forget what was written."""
+        """Forget what was written.
+
+        Raises:
+            DataError: If rows went to standard output, a named pipe or a device: they are gone.
+        """
+        if self.n_rows and (self._part is None or self._part.is_direct):
+            raise DataError.because(
+                f"--out: {self._path!r} got rows before a later row changed the type of a column",
+                hint="Write to a file: it can be started again.",
+            )
         self._drop()
         self.n_rows = 0
 

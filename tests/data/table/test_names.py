@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 
 from gossamer import Booster, Dataset, train
@@ -48,6 +49,25 @@ def test_matching_says_what_differs() -> None:
         match_names(["a", "b"], ["a", "x"])
     with pytest.raises(DataError, match="unknown '0', '1', '2', '3', '4' and 2 more"):
         match_names([], [str(i) for i in range(7)])
+
+
+def test_matching_refuses_a_name_twice() -> None:
+    with pytest.raises(DataError, match="same name twice: got 'b'"):
+        match_names(["a", "b"], ["a", "b", "b"])
+
+
+def test_tables_with_a_name_twice_are_refused() -> None:
+    """Whichever of the two columns were used, it might be the wrong one."""
+    table = pd.DataFrame(np.random.default_rng(0).normal(size=(200, 3)), columns=["a", "b", "c"])
+    model = train({"verbosity": -1}, Dataset(table[["a", "b"]], table["a"]), 3)
+    values = [table[name].to_numpy() for name in table]
+    for twice in (
+        table.set_axis(["a", "b", "b"], axis=1),
+        pa.Table.from_arrays([pa.array(column) for column in values], ["a", "b", "b"]),
+    ):
+        for options in ({}, {"pred_leaf": True}):
+            with pytest.raises(DataError, match="same name twice: got 'b'"):
+                model.predict(twice, **options)
 
 
 def test_white_space_is_an_underscore_in_models_of_lightgbm() -> None:

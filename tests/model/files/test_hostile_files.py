@@ -6,6 +6,7 @@ import ctypes
 import errno
 import json
 import os
+import re
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -341,7 +342,8 @@ def test_a_folder_is_no_file(booster: Booster, tmp_path: Path) -> None:
 
 
 def test_a_missing_folder(booster: Booster, tmp_path: Path) -> None:
-    with pytest.raises(FileNotFoundError, match="a folder that is there: make it first") as caught:
+    words = f"The folder '{tmp_path / 'missing'}' does not exist. Create it first."
+    with pytest.raises(FileNotFoundError, match=re.escape(words)) as caught:
         booster.save_model(tmp_path / "missing" / "model")
     assert caught.value.filename == str(tmp_path / "missing" / "model")
 

@@ -46,14 +46,18 @@ def check_names(names: Sequence[object], n_columns: int) -> list[str]:
             got=len(found),
             expected=f"{n_columns}, one per column of the data",
         )
+    _check_unique(found)
+    return found
+
+
+def _check_unique(names: Sequence[str]) -> None:
     seen: set[str] = set()
-    for name in found:
+    for name in names:
         if name in seen:
             raise DataError.because(
                 "the columns have the same name twice", got=name, hint="Rename one of them."
             )
         seen.add(name)
-    return found
 
 
 def join_names(left: Sequence[str], right: Sequence[str]) -> list[str]:
@@ -119,7 +123,7 @@ def match_names(known: Sequence[str], found: Sequence[str]) -> list[int] | None:
         For each known name its position, or None when the order is already right.
 
     Raises:
-        DataError: If the names are not the same ones.
+        DataError: If the names are not the same ones, or two are the same.
 
     Example:
         >>> match_names(["a", "b"], ["b", "a"])
@@ -129,6 +133,7 @@ def match_names(known: Sequence[str], found: Sequence[str]) -> list[int] | None:
     """
     if list(known) == list(found):
         return None
+    _check_unique(found)
     position = {name: i for i, name in enumerate(found)}
     # Models of LightGBM have underscores where the user's names have white space.
     joined = [_SPACE.sub("_", name) for name in found]
