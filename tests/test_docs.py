@@ -86,15 +86,11 @@ def test_xgboost_options() -> None:
 
 
 def test_prediction() -> None:
-    rng = np.random.default_rng(0)
-    table = rng.normal(size=(200, 3)) + 3
-    data = gs.Dataset(table, table[:, 0] > 3, feature_name=["length", "width", "depth"])
-    model = gs.train({"objective": "binary", "num_threads": 1}, data, 60)
-    names = run("docs/prediction.md", 3, {"model": model, "table": table, "array": table[0]})
-    predict_row = names["predict_row"]
+    names = run("docs/prediction.md", 3, {})
+    predict_row, table = names["predict_row"], names["table"]
     by_name = predict_row({"length": 5.1, "width": None, "depth": 1.4})
     assert by_name == predict_row([5.1, None, 1.4]) > 0.5
-    assert predict_row(table[0]) == model.predict(table)[0]
+    assert predict_row(table[0]) == names["model"].predict(table)[0]
 
 
 def test_deploying() -> None:
