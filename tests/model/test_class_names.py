@@ -38,7 +38,7 @@ def test_several_classes() -> None:
 @pytest.mark.parametrize(
     ("names", "what"),
     [
-        (["a"], "got '1 names', expected 2, the classes of objective=binary"),
+        (["a"], "got 1 names, expected 2, the classes of objective=binary"),
         (["a", "a"], "two classes have the same name"),
         ([1, "1"], "two classes have the same name"),
         (["a", None], "the name of a class cannot be used: got None"),

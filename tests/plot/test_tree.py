@@ -312,7 +312,7 @@ def test_bad_arguments(model: Any, arguments: Any, what: str) -> None:
 
 
 def test_bad_models_and_examples(model: Any) -> None:
-    with pytest.raises(DataError, match="not a single row: got '2 rows'"):
+    with pytest.raises(DataError, match="not a single row: got 2 rows"):
         gs.plot_tree(model, example_case=ROWS[:2])
     with pytest.raises(DataError, match="columns"):
         gs.plot_tree(model, example_case=ROWS[:1, :2])

@@ -101,7 +101,7 @@ def test_rounds(binary_rows: Any) -> None:
 @pytest.mark.parametrize(
     ("params", "what"),
     [
-        ({"objective": "binary"}, "got '3 classes', expected 2"),
+        ({"objective": "binary"}, "got 3 classes, expected 2"),
         ({"objective": "regression"}, "one of binary, .*multiclass, .*or a function"),
         ({"num_class": 4}, "got 4, expected 3"),
         ({"app": "l2"}, "not one for classes"),

@@ -24,7 +24,7 @@ def bad_value(values: np.ndarray, value: float) -> np.ndarray:
 @pytest.mark.parametrize(
     ("params", "data", "words"),
     [
-        ({}, {"label": bad_value(LABEL, np.nan)}, "label of row 7 cannot be used: got nan"),
+        ({}, {"label": bad_value(LABEL, np.nan)}, "label of row 7 is missing: got nan"),
         ({}, {"label": bad_value(LABEL, np.inf)}, "label of row 7 cannot be used: got inf"),
         ({}, {"label": LABEL[:-1]}, "label and data differ in length: got 59, expected 60"),
         ({}, {"label": None}, "the data set has no label"),

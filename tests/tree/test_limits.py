@@ -423,7 +423,7 @@ for _ in range(12):
         ({"forced_splits": {"feature": 0, "threshold": "x"}}, "forced_splits.threshold cannot"),
         ({"forced_splits": [1]}, "forced_splits cannot be used: got .1., expected a dict"),
         ({"forced_splits": CYCLE}, "forced_splits.left.right is one of the splits above it"),
-        ({"forced_splits": CHAIN}, "forced_splits does not fit num_leaves=12: got '13 splits'"),
+        ({"forced_splits": CHAIN}, "forced_splits does not fit num_leaves=12: got 13 splits"),
         ({"forced_splits": "no/such/file.json"}, "file of forced_splits cannot be read"),
         ({"forced_splits": '{"feature": 0, '}, "forced_splits is not JSON"),
         (

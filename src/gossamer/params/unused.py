@@ -32,11 +32,6 @@ _NEEDS: Final[Mapping[str, tuple[str, Callable[[Params], bool]]]] = {
         ("needs two classes (objective=binary)", lambda params: _weights_classes(params)),
     ),
     "linear_lambda": ("needs linear_tree=true", lambda params: params.linear_tree),
-    "fair_c": ("needs objective=fair", lambda params: params.objective == "fair"),
-    "tweedie_variance_power": (
-        "needs objective=tweedie",
-        lambda params: params.objective == "tweedie",
-    ),
 }
 
 
@@ -120,4 +115,4 @@ def _is_changed(param: Param, params: Params) -> bool:
 def _weights_classes(params: Params) -> bool:
     """Whether the objective weights the rows of class 1; one that is custom may."""
     traits = traits_of(params.objective)
-    return traits.kind in (Kind.BINARY, Kind.CUSTOM) or params.objective == "multiclassova"
+    return traits.kind in (Kind.BINARY, Kind.CUSTOM) or traits.link == "sigmoid"

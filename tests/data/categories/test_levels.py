@@ -296,8 +296,8 @@ class TestLikeTraining:
     @pytest.mark.parametrize(
         ("data", "levels", "words"),
         [
-            ([["1"]], NO_LEVELS, "column 0 .*training data: got 'text', expected numbers"),
-            ([["1"]], Levels({0: (1,)}), "got 'text', expected numbers"),
+            ([["1"]], NO_LEVELS, "column 0 .*training data: got text such as .*, expected numbers"),
+            ([["1"]], Levels({0: (1,)}), "got text such as .*, expected numbers"),
             ([[1]], Levels({0: ("1",)}), "got 'numbers', expected text.*not their codes"),
             (pd.DataFrame({"a": [1]}), Levels({0: ("1",)}), "column 'a' .*got 'numbers'"),
             (

@@ -132,7 +132,7 @@ class TestFields:
         path = tmp_path / "rows.parquet"
         frame.to_parquet(path)
         for data in (path, frame):
-            with pytest.raises(gs.DataError, match="label of row 7 cannot be used: got nan"):
+            with pytest.raises(gs.DataError, match="label of row 7 is missing: got nan"):
                 gs.Dataset(data, label="target").construct()
 
     @pytest.mark.parametrize("table", [np.zeros((5, 2)), [[1.0, 2.0]] * 5], ids=["array", "list"])

@@ -232,7 +232,7 @@ class TestBadTables:
             (np.zeros((2, 3, 1)), "expected 2 dimensions"),
             (
                 np.array([["a", "b", "c"]]),
-                "column 0 has another type .*: got 'text', expected numbers",
+                "column 0 has another type .*: got text such as .*, expected numbers",
             ),
             (np.full((2, 3), {}), "neither numbers nor text: got 'dict'"),
         ],
