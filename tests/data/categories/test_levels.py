@@ -298,14 +298,14 @@ class TestLikeTraining:
         [
             ([["1"]], NO_LEVELS, "column 0 .*training data: got text such as .*, expected numbers"),
             ([["1"]], Levels({0: (1,)}), "got text such as .*, expected numbers"),
-            ([[1]], Levels({0: ("1",)}), "got 'numbers', expected text.*not their codes"),
-            (pd.DataFrame({"a": [1]}), Levels({0: ("1",)}), "column 'a' .*got 'numbers'"),
+            ([[1]], Levels({0: ("1",)}), "got numbers, expected text.*not their codes"),
+            (pd.DataFrame({"a": [1]}), Levels({0: ("1",)}), "column 'a' .*got numbers"),
             (
                 pd.DataFrame({"a": ["x"]}),
                 NO_LEVELS,
                 "column 'a' of the data frame has another type",
             ),
-            (pd.DataFrame({"a": pd.Categorical([1])}), Levels({0: ("1",)}), "got 'numbers'"),
+            (pd.DataFrame({"a": pd.Categorical([1])}), Levels({0: ("1",)}), "got numbers"),
         ],
     )
     def test_text_is_no_number(self, data: Any, levels: Levels, words: str) -> None:
