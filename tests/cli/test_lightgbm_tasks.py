@@ -348,7 +348,7 @@ def test_other_columns_than_the_model(run: Any, data: Any) -> None:
     _train(run, REGRESSION)
     np.savetxt("wide.csv", RNG.normal(size=(5, 9)), delimiter=",")
     failed = run("task=predict", "data=wide.csv", code=1)
-    assert "got '8 besides the label', expected 5" in failed.output
+    assert "got 8 besides the label, expected 5" in failed.output
 
 
 def test_which_command_lines_are_lightgbms() -> None:

@@ -203,7 +203,7 @@ def test_bad_input() -> None:
         left.add_features_from(TABLE)  # type: ignore[arg-type]
     with pytest.raises(DataError, match="not constructed: got the other"):
         left.add_features_from(Dataset(TABLE))
-    with pytest.raises(DataError, match="not constructed: got 'this one'"):
+    with pytest.raises(DataError, match="not constructed: got this one"):
         Dataset(TABLE).add_features_from(left)
     with pytest.raises(DataError, match="differ in rows: got 799, expected 800"):
         left.add_features_from(Dataset(TABLE[1:]).construct())
