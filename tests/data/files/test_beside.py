@@ -70,7 +70,7 @@ def test_several_files_and_folders(tmp_path: Path) -> None:
     data = gs.Dataset(tmp_path, label=0).construct()
     np.testing.assert_array_equal(data.get_weight(), WEIGHT)
     (tmp_path / "0.csv.weight").unlink()
-    with pytest.raises(gs.DataError, match=r"only some .* '.weight' .* got '1 of 2'"):
+    with pytest.raises(gs.DataError, match=r"only some .* '.weight' .* got 1 of 2"):
         gs.Dataset(str(tmp_path / "*.csv"), label=0).construct()
 
 
