@@ -136,7 +136,7 @@ def test_what_does_not_fit(rows: Any) -> None:
     with pytest.raises(ValueError, match="feature names"):
         model.predict(x.rename(columns={"age": "years"}))
     numbers = GossamerRegressor(n_estimators=2).fit(x[["age"]], y)
-    with pytest.raises(DataError, match="got text such as .*, expected numbers"):
+    with pytest.raises(DataError, match=r"got text such as .*, expected numbers"):
         numbers.predict(pd.DataFrame({"age": ["old"]}))
     with pytest.raises(ValueError, match="inconsistent"):
         model.fit(x, y[:10])

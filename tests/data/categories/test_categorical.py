@@ -265,7 +265,7 @@ class TestModel:
     def test_other_types(self, model: Booster) -> None:
         with pytest.raises(DataError, match=r"column 'city' .*got numbers, expected text"):
             model.predict(frame().assign(city=1))
-        with pytest.raises(DataError, match=r"column 'age' .*got text such as .*, expected numbers"):
+        with pytest.raises(DataError, match=r"'age' .*got text such as .*, expected numbers"):
             model.predict(frame().assign(age="x"))
         with pytest.raises(DataError, match=r"column 0 .*got numbers, expected text"):
             model.predict(np.zeros((3, 4)))

@@ -206,5 +206,5 @@ class TestDatesInText:
     def test_other_text_is_an_error(self, text: str) -> None:
         frame = pandas.DataFrame({"when": pandas.date_range("2020", periods=N), "x": 1.0})
         model = gs.train(PARAMS, gs.Dataset(frame, np.arange(N)), 2)
-        with pytest.raises(gs.DataError, match="got text such as .*, expected numbers"):
+        with pytest.raises(gs.DataError, match=r"got text such as .*, expected numbers"):
             model.predict(pandas.DataFrame({"when": ["2020-01-01", text], "x": 1.0}))
