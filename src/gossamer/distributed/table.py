@@ -152,6 +152,7 @@ class ShardGrower(OwnRowsGrower):
         score: Scores,
         n_threads: int,
         raw: Values | None = None,
+        others: npt.NDArray[np.uint32] | None = None,
     ) -> list[_native.Tree]:
         """See `_native.Grower.grow`; arrays are about all rows."""
         shard = self._shard
@@ -166,6 +167,7 @@ class ShardGrower(OwnRowsGrower):
             own,
             n_threads,
             raw,
+            None if others is None else shard.own_rows(others),
         )
         if any(tree.n_leaves > 1 for tree in trees):
             shard.share(score, own)
