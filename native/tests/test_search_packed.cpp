@@ -151,7 +151,7 @@ TEST_SUITE("search_packed") {
     }
   }
 
-  TEST_CASE("a side without rows is no split") {
+  TEST_CASE("a side without rows does not count as a split") {
     Random random(53);
     Leaf leaf(layout_of(Form::packed), 256, 9, 250, 40, 0.0, false, random);
     for (std::size_t f = 0; f < leaf.features.size(); ++f) {

@@ -117,7 +117,7 @@ def group_spellings(params: Mapping[str, Any]) -> dict[str, list[str]]:
 
 
 def _suggest(spelling: str) -> str:
-    """Return a sentence about the parameter that an unknown name may stand for."""
+    """Return a sentence about the parameter that an unknown name may mean."""
     if spelling in OTHER_NAMES:
         return f"Use {OTHER_NAMES[spelling]} instead."
     return did_you_mean(spelling, CANONICAL) or "The parameters are listed in docs/parameters.md."

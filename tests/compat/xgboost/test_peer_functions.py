@@ -14,7 +14,7 @@ peer = pytest.importorskip("xgboost")
 MODULES: Final = pytest.importorskip("tests.compat.xgboost.peer_functions").MODULES
 
 ROOT: Final = Path(__file__).parents[3]
-# Calls that may fail, by the reason. Where the name of a function stands alone, all its calls.
+# Calls that may fail, by the reason. A function without arguments means all its calls.
 MAY_FAIL: Final = {
     "XGBoost fails too: exact trees know no categories, or the combination does not exist": (
         "parse_tree.run_split_value_histograms exact",
