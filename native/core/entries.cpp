@@ -60,7 +60,7 @@ class Binner {
     if (bin == fact.zero_bin) return;
     entries.push_back({static_cast<RowIdx>(row), fact.feature, bin, bin > fact.n_bounds});
   }
-  // The same at `to`, where there is room; returns where the next one goes.
+  // The same, written to `to`; returns where the next one goes.
   Entry* take(std::int64_t row, const Fact<Float>& fact, Float value, Entry* to) const {
     const std::uint16_t bin = bin_of(fact, value);
     *to = {static_cast<RowIdx>(row), fact.feature, bin, bin > fact.n_bounds};
@@ -162,7 +162,7 @@ class Batches {
     }
 
     const Batches& batches_;
-    std::int64_t room_;  // for values of a batch
+    std::int64_t room_;  // values that a batch can hold
     std::vector<std::int64_t> n_;
     std::vector<Float> values_;
     std::vector<RowIdx> rows_;
