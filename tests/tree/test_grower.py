@@ -38,7 +38,6 @@ def make_grower(objective: Objective | None = None, **params: Any) -> TreeGrower
         ({"max_depth": 5}, "max_depth", 5),
         ({"max_depth": -3}, "max_depth", 0),
         ({"grow_policy": "depthwise"}, "depthwise", True),
-        ({"grow_policy": "depthwise"}, "symmetric", False),
         ({"grow_policy": "symmetric"}, "symmetric", True),
         ({"grow_policy": "symmetric"}, "depthwise", True),
         ({"grow_policy": "symmetric"}, "max_depth", 6),

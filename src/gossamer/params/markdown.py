@@ -61,6 +61,8 @@ These combinations raise an error:
 - `pos_bagging_fraction` or `neg_bagging_fraction` with an objective other than `binary`
 - `data_sample_strategy=goss` or `mvs` with bagging, or with rates that are too large
 - `other_rate` with `top_rate=auto`; see [row sampling](sampling.md)
+- `grow_policy=symmetric` with constraints, costs, forced splits and others; see [symmetric
+  trees](how_growth.md#symmetric-trees)
 
 <p hidden><label>Search: <input type="search" id="parameter-search"
 placeholder="leaves, xgboost, sampling, ..."></label> <span id="parameter-count"
