@@ -84,7 +84,8 @@ std::pair<std::int64_t, std::int64_t> HistogramEvaluator::level_candidates(const
                                                                            const double* gains) const {
   const std::int64_t n = own.n_value_bins;
   if (!search_->extra_trees || own.l2 != 0.0) return {0, n};
-  const std::uint64_t random = random_bits(search_->extra_key ^ leaves_.front().job->key, static_cast<std::uint64_t>(f));
+  const std::uint64_t random =
+      random_bits(search_->extra_key ^ leaves_.front().job->key, static_cast<std::uint64_t>(f));
   const auto draw = [&](std::int64_t of) {
     return static_cast<std::int64_t>(random % static_cast<std::uint64_t>(std::max<std::int64_t>(of, 1)));
   };

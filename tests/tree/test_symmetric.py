@@ -179,7 +179,9 @@ def test_trees_equal_the_oracles_on_anything(data: st.DataObject) -> None:
 
 
 def splits_of(tree: Tree) -> set[tuple[int, float, bool]]:
-    return set(zip(tree.column.tolist(), tree.threshold.tolist(), tree.default_left.tolist()))
+    return set(
+        zip(tree.column.tolist(), tree.threshold.tolist(), tree.default_left.tolist(), strict=True)
+    )
 
 
 @pytest.mark.parametrize(
@@ -271,5 +273,5 @@ def test_what_does_not_fit_is_refused_by_name(name: str) -> None:
 
 
 def test_there_are_at_most_16_levels() -> None:
-    with pytest.raises(gossamer.ParameterError, match="max_depth is too large .* at most 16"):
+    with pytest.raises(gossamer.ParameterError, match=r"max_depth is too large .* at most 16"):
         gossamer.train({**SYMMETRIC, "max_depth": 17}, gossamer.Dataset(*make_data(0)), 1)
