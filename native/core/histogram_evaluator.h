@@ -83,7 +83,7 @@ class HistogramEvaluator : public LeafEvaluator {
     double* gains = nullptr;
     const char* elected = nullptr;
 
-    bool in_level = false;  // its split is that of its level
+    bool in_level = false;  // its split is its level's
 
     bool may_split() const { return job != nullptr && job->may_split && sums.count > 0; }
     bool is_searched() const { return may_split() && !in_level; }
