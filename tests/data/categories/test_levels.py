@@ -194,6 +194,8 @@ class TestReading:
         np.testing.assert_array_equal(table.values, [[1, 1, np.nan, 0.5], [2**60, 0, np.nan, 2]])
         whole = as_table(array[:, :1])
         assert whole.values.tolist() == [[1], [2**60 + 1]]
+        decimals = as_table(np.array([[Decimal("sNaN")], [Decimal("NaN")], [Decimal(3)]]))
+        np.testing.assert_array_equal(decimals.values, [[np.nan], [np.nan], [3]])
 
     def test_arrays_of_text(self) -> None:
         table = as_table(np.array([["b", "x"], ["a", "x"]]))

@@ -219,7 +219,12 @@ def _is_number(kind: type) -> bool:
 
 def is_missing(value: Any) -> bool:
     """Whether this is None, NaN, or one of pandas' words for missing."""
-    return type(value).__name__ in _MISSING_TYPES or (not isinstance(value, str) and value != value)
+    if type(value).__name__ in _MISSING_TYPES:
+        return True
+    try:
+        return not isinstance(value, str) and bool(value != value)
+    except ArithmeticError:  # a Decimal that is a signalling NaN cannot be compared
+        return True
 
 
 def _plain(level: Any) -> Any:
