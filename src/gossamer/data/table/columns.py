@@ -186,7 +186,11 @@ def factorise(values: npt.NDArray[Any]) -> tuple[npt.NDArray[np.intp], list[Any]
 
 
 def _factorise(values: npt.NDArray[Any], where: str) -> LevelColumn:
-    positions, found = factorise(values)
+    try:
+        positions, found = factorise(values)
+    except TypeError:  # a Decimal that is a signalling NaN has no hash
+        values = np.array([None if is_missing(value) else value for value in values], dtype=object)
+        positions, found = factorise(values)
     return LevelColumn(positions, check_found(found, where), "text")
 
 
