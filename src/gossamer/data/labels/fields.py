@@ -296,7 +296,7 @@ def one_per_row(values: object, n_rows: int, name: str) -> npt.NDArray[Any]:
         >>> one_per_row(["a", "b"], 2, "groups")
         array(['a', 'b'], dtype='<U1')
     """
-    array = np.asarray(values)
+    array = np.asarray(as_array(values, name))
     if array.shape != (n_rows,):
         raise DataError.because(
             f"{name} cannot be used",
