@@ -2,7 +2,9 @@
 
     PYTHONPATH=src:tests python tests/attack/peer_readers.py 3000
 
-Every file is read in a forked child, where a crash is counted. Prints one JSON object.
+Every file is read in a forked child, where a crash is counted. A file is refused where the
+library's own error says so; any other exception came from its inside and is counted under its name.
+Prints one JSON object.
 """
 
 from __future__ import annotations
@@ -12,6 +14,7 @@ import json
 import os
 import resource
 import signal
+import sys
 import tempfile
 import warnings
 from collections import Counter
@@ -25,6 +28,8 @@ import numpy as np
 import xgboost
 from attack.children import wait_for
 from attack.mutated_files import File, draw, make_files
+
+from gossamer import GossamerError
 
 MOST_SECONDS: Final = 20
 MOST_BYTES: Final = 8 << 30  # of memory, which a damaged length must not take from the machine
@@ -45,23 +50,39 @@ def read_xgboost(path: Path) -> None:
     booster.predict(table, validate_features=False)
 
 
-READERS: Final[dict[str, Callable[[Path], None]]] = {
-    "lightgbm": read_lightgbm,
-    "xgboost json": read_xgboost,
-    "xgboost ubjson": read_xgboost,
+class Refused(Exception):
+    """What our own reader says of a file without an error."""
+
+
+Reader = Callable[[Path], None]
+# The reader of a format, and the errors with which its library refuses.
+READERS: Final[dict[str, tuple[Reader, type[Exception]]]] = {
+    "lightgbm": (read_lightgbm, lightgbm.basic.LightGBMError),
+    "xgboost json": (read_xgboost, xgboost.core.XGBoostError),
+    "xgboost ubjson": (read_xgboost, xgboost.core.XGBoostError),
 }
+OURS: Final = (GossamerError, Refused)
 
 
 def read_gossamer(file: File, path: Path) -> None:
     """Read the same file, and use it in every way."""
     if not file.use(path):
-        raise ValueError("refused")
+        raise Refused
 
 
-def outcome(read: Callable[[Path], None], path: Path) -> str:
-    """Read a file in a child; return "read", "refused", "hangs", or the signal that ended it."""
+def outcome(
+    read: Reader, path: Path, refusals: type[Exception] | tuple[type[Exception], ...]
+) -> str:
+    """Read a file in a child.
+
+    Returns:
+        "read"; "refused" for one of these errors; "bare" and the name of any other one; "hangs"; or
+        the signal that ended the child.
+    """
+    source, sink = os.pipe()
     child = os.fork()
     if child == 0:
+        os.close(source)
         signal.alarm(MOST_SECONDS)
         resource.setrlimit(resource.RLIMIT_AS, (MOST_BYTES, MOST_BYTES))
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
@@ -70,11 +91,18 @@ def outcome(read: Callable[[Path], None], path: Path) -> str:
         os.dup2(silence, 2)
         try:
             read(path)
-        except BaseException:  # every exception is a refusal
-            os._exit(1)
+            found = "read"
+        except refusals:
+            found = "refused"
+        except BaseException as error:  # an assertion about what was read, too
+            found = f"bare {type(error).__name__}"
+        os.write(sink, found.encode())
         os._exit(0)
+    os.close(sink)
+    with os.fdopen(source) as stream:
+        found = stream.read()
     status = wait_for(child)
-    return {"exit 0": "read", "exit 1": "refused", "SIGALRM": "hangs"}.get(status, status)
+    return found or {"SIGALRM": "hangs"}.get(status, status)
 
 
 def main() -> None:
@@ -91,9 +119,12 @@ def main() -> None:
             _, content, file = draw(wanted.seed, i, [], files)
             path = Path(folder, f"last{file.suffix}")
             path.write_bytes(content)
-            counts[f"{file.format}: {outcome(READERS[file.format], path)}"] += 1
-            ours = outcome(partial(read_gossamer, file), path)
+            theirs = outcome(READERS[file.format][0], path, READERS[file.format][1])
+            counts[f"{file.format}: {theirs}"] += 1
+            ours = outcome(partial(read_gossamer, file), path, OURS)
             counts[f"gossamer, {file.format}: {ours}"] += 1
+            if ours not in ("read", "refused"):
+                print(f"file {i} of seed {wanted.seed}, {file.format}: {ours}", file=sys.stderr)
     versions: dict[str, Any] = {each.__name__: each.__version__ for each in (lightgbm, xgboost)}
     print(json.dumps({**versions, "counts": dict(sorted(counts.items()))}, indent=1))
 

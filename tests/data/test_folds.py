@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ from gossamer.data.folds import (
     split_rows,
     split_time,
 )
+from gossamer.errors import DataError
 
 
 def check_partition(folds: list[Fold], n_rows: int) -> None:
@@ -126,6 +128,31 @@ def test_groups_and_times_stay_together() -> None:
     folds = split_time(day, 10, 2)
     assert [fold.test.tolist() for fold in folds] == [[4, 5], [6, 7, 8, 9]]
     assert [fold.train.tolist() for fold in folds] == [[0, 1, 2, 3], [0, 1, 2, 3, 4, 5]]
+
+
+@pytest.mark.parametrize(
+    ("values", "words"),
+    [
+        (["a", None, 1, 2], "cannot be sorted"),
+        ([Decimal("sNaN"), Decimal(1), Decimal(2), Decimal(3)], "cannot be sorted"),
+        ([[1], [2, 3], [4], [5]], "cannot be made an array"),
+        (range(3), "one value for each of the 4 rows"),
+    ],
+)
+def test_groups_and_times_that_cannot_be_used(values: Any, words: str) -> None:
+    with pytest.raises(DataError, match=f"groups {words}|groups .* {words}"):
+        split_groups(values, 4, 2)
+    with pytest.raises(DataError, match=f"time {words}|time .* {words}"):
+        split_time(values, 4, 2)
+
+
+@pytest.mark.parametrize("kind", ["float64", "datetime64[s]"])
+def test_times_must_be_known(kind: str) -> None:
+    time = np.arange(4).astype(kind)
+    assert len(split_time(time, 4, 2)) == 2
+    time[1] = np.array("NaT" if "date" in kind else "nan", kind)
+    with pytest.raises(DataError, match="time of row 1 is missing"):
+        split_time(time, 4, 2)
 
 
 def test_queries_in_another_order() -> None:

@@ -234,6 +234,7 @@ class TestCustomMetrics:
             [("one", 1, True), ("two", 2)],
             {"name": 1.5},
             np.zeros(3),
+            ("name", 10**400, True),
         ],
     )
     def test_other_returns(self, returned: Any) -> None:

@@ -54,6 +54,7 @@ def test_labels_and_data_must_fit(model: gs.Booster, x: Any) -> None:
     bad(model, "does not fit objective=binary: got 2", x, label + 1)
     bad(model, "another number of columns than the model has targets: got 2", x, np.eye(200)[:, :2])
     bad(model, "must be numeric", x, ["a"] * 200)
+    bad(model, "label cannot be made an array", x, [[1], [1, 2]] * 100)
     bad(model, "number of columns differs", x[:, :3], label)
     bad(model, "the data has no rows", x[:0], label[:0])
     bad(model, "2 dimensions", x[0])

@@ -144,6 +144,8 @@ def split_time(time: Any, n_rows: int, n_folds: int) -> list[Fold]:
         [([0, 1], [2]), ([0, 1, 2], [3])]
     """
     codes = np.arange(n_rows) if time is True else _codes(time, n_rows, "time")
+    if time is not True:
+        _check_times(np.asarray(time))
     _check_count(n_folds, n_rows - n_rows // 2, "rows in the second half")
     ordered = np.sort(codes)
     # A stretch begins with the first row of a time.
@@ -183,10 +185,17 @@ def _codes(values: Any, n_rows: int, name: str) -> Rows:
     found = one_per_row(values, n_rows, name)
     try:
         return np.unique(found, return_inverse=True)[1].reshape(-1).astype(np.int64)
-    except TypeError:
+    except (TypeError, ValueError, ArithmeticError):  # text and None; arrays; Decimal("sNaN")
         raise DataError.because(
             f"{name} cannot be sorted", expected="values of one type, none missing"
         ) from None
+
+
+def _check_times(time: npt.NDArray[Any]) -> None:
+    """Refuse missing times: in order of time, they would come last."""
+    missing = np.flatnonzero(time != time)  # NaN and NaT; others cannot be sorted
+    if missing.size:
+        raise DataError.because(f"time of row {missing[0]} is missing", got=time[missing[0]])
 
 
 def read_folds(

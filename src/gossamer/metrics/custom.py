@@ -82,7 +82,7 @@ def _checked(result: Any, name: str) -> EvalResult:
         if not isinstance(metric, str) or isinstance(value, str) or isinstance(maximize, str):
             raise TypeError
         return EvalResult(name, metric, float(value), bool(maximize))
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise DataError.because(
             "a metric function returned an unexpected value",
             got=result,

@@ -13,6 +13,7 @@ from gossamer.arguments import check_count, length_of
 from gossamer.data import Dataset, Table, Targets
 from gossamer.data.dataset import built_data
 from gossamer.data.findings import date_names
+from gossamer.data.labels.fields import as_array
 from gossamer.data.random_order import random_order
 from gossamer.data.table.frames import frame_names
 from gossamer.errors import DataError, GossamerError, ParameterError
@@ -168,7 +169,7 @@ def _are_codes(label: Any, classes: Any, *, is_named: bool) -> bool:
         classes: The names; None: the model keeps none.
         is_named: Whether the user named the classes, in the order of their numbers.
     """
-    values = np.asarray(label)
+    values = as_array(label, "label")
     if classes is None or values.dtype.kind not in "biuf":
         return classes is None
     return is_named or not set(np.unique(values).tolist()) <= set(classes)
@@ -177,7 +178,7 @@ def _are_codes(label: Any, classes: Any, *, is_named: bool) -> bool:
 def _encode(label: Any, classes: Any) -> npt.NDArray[np.int64]:
     """Labels as an estimator was given them, as numbers of classes."""
     code_of = {name: code for code, name in enumerate(np.asarray(classes).tolist())}
-    values = np.asarray(label)
+    values = as_array(label, "label")
     found = values.ravel().tolist() if values.ndim in (1, 2) else []
     unknown = [value for value in found if value not in code_of]
     if unknown:

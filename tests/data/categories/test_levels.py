@@ -194,6 +194,27 @@ class TestReading:
         np.testing.assert_array_equal(table.values, [[1, 1, np.nan, 0.5], [2**60, 0, np.nan, 2]])
         whole = as_table(array[:, :1])
         assert whole.values.tolist() == [[1], [2**60 + 1]]
+        mixed = as_table(np.array([[Decimal("sNaN")], ["x"]], dtype=object))
+        np.testing.assert_array_equal(mixed.values, [[np.nan], [0]])
+        decimals = as_table(np.array([[Decimal("sNaN")], [Decimal("NaN")], [Decimal(3)]]))
+        np.testing.assert_array_equal(decimals.values, [[np.nan], [np.nan], [3]])
+
+    def test_integers_of_128_bits(self) -> None:
+        pl = pytest.importorskip("polars")
+        for kind in (pl.Int128, pl.UInt128):
+            table = as_table(pl.DataFrame({"i": pl.Series([2**100, None], dtype=kind)}))
+            np.testing.assert_array_equal(table.values, [[2.0**100], [np.nan]])
+
+    def test_text_that_is_not_utf_8(self) -> None:
+        pa = pytest.importorskip("pyarrow")
+        text = pa.array([b"\xff\xfe"] * 2).view(pa.string())
+        codes = pa.DictionaryArray.from_arrays(pa.array([0, 0]), text)
+        for values in (text, codes):
+            table = pa.table({"city": values})
+            with pytest.raises(DataError, match=r"column 'city' .* text that is not UTF-8"):
+                as_table(table)
+        with pytest.raises(DataError, match=r"column 'city' .* text that is not UTF-8"):
+            as_table(pa.table({"city": text}).to_pandas(types_mapper=pd.ArrowDtype))
 
     def test_arrays_of_text(self) -> None:
         table = as_table(np.array([["b", "x"], ["a", "x"]]))

@@ -215,6 +215,12 @@ def test_a_sequence_of_lightgbm() -> None:
     assert fit(Theirs()) == fit(MATRIX)
 
 
+@pytest.mark.parametrize("size", [-1, 2.5, "64"])
+def test_batch_sizes_that_cannot_be_used(size: Any) -> None:
+    with pytest.raises(gs.GossamerError, match="batch_size cannot be used"):
+        gs.Dataset(Rows(MATRIX, size), LABEL).construct()
+
+
 def test_chunks_are_let_go() -> None:
     data = gs.Dataset([MATRIX], LABEL).construct()
     with pytest.raises(gs.DataError, match="freed"):

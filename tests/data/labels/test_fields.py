@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pytest
 
 from gossamer.data.labels.fields import Targets, check_init_score, check_label, check_weight
@@ -54,6 +55,7 @@ def test_labels_may_be_a_series() -> None:
         (np.ma.masked_equal([1, 2, 3], 2), "label of row 1 is missing: got nan"),
         ([1j, 1, 2], "label must be numeric"),
         ([[1], [2, 3], [4]], "label cannot be made an array"),
+        (pl.Series([1, 2, 3], dtype=pl.Int128), "label cannot be made an array"),
     ],
 )
 def test_bad_labels(label: Any, words: str) -> None:

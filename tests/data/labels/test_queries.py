@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
 
 from gossamer import DataError, Dataset
@@ -116,6 +120,33 @@ class TestPosition:
             Dataset(TABLE, LABEL, position=range(9)).construct()
         with pytest.raises(DataError, match="position of row 2 is missing"):
             Dataset(TABLE, LABEL).construct().set_position([0, 0, np.nan] + [1] * 7)
+
+    @pytest.mark.parametrize(
+        ("position", "words"),
+        [
+            (pd.array([True, None] * 5, dtype="boolean"), "position of row 1 is missing"),
+            ([Decimal(1), Decimal("sNaN")] * 5, "position of row 1 is missing"),
+            (pa.array([[1.0, 2.0]] * 10), "position is not made of numbers or names"),
+            (np.zeros(10, "V4"), "position is not made of numbers or names"),
+            (pl.Series([2**100] * 10, dtype=pl.Int128), "position cannot be made an array"),
+        ],
+    )
+    def test_odd_kinds(self, position: Any, words: str) -> None:
+        with pytest.raises(DataError, match=words):
+            Dataset(TABLE, LABEL, position=position).construct()
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        pa.array([[1.0, 2.0]] * 10),
+        pa.array([[1.0], [1.0, 2.0]] * 5),
+        np.array([None, *[([1],)] * 10], dtype=object)[1:],
+    ],
+)
+def test_ids_that_cannot_be_compared(query: Any) -> None:
+    with pytest.raises(DataError, match="query cannot be used"):
+        Dataset(TABLE, LABEL, query=query).construct()
 
 
 class TestRelatedData:

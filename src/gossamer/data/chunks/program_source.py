@@ -11,6 +11,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from gossamer.arguments import check_count
 from gossamer.data.chunks.source import Source, select
 from gossamer.data.table.frames import frame_names, is_frame, is_pandas
 from gossamer.data.table.names import check_names, listing
@@ -146,7 +147,7 @@ class SequenceSource(Source):
     def read(self, columns: PlainSequence[int] | None = None) -> Iterator[Any]:
         """Read all rows, `batch_size` at a time."""
         for part in self._parts:
-            size = part.batch_size or Sequence.batch_size
+            size = check_count(part.batch_size or Sequence.batch_size, "batch_size", least=1)
             for begin in range(0, len(part), size):
                 rows = self._rows(part, begin, min(begin + size, len(part)))
                 yield rows if columns is None else rows[:, list(columns)]

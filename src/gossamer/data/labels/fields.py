@@ -240,6 +240,24 @@ def _from_records(label: object) -> object:
     return np.column_stack([time, np.where(event, time, np.inf)])
 
 
+def as_array(values: object, name: str) -> npt.NDArray[Any]:
+    """Return values of any type as an array.
+
+    Raises:
+        DataError: If they cannot be one. Other libraries have errors of their own for it.
+
+    Example:
+        >>> as_array(["a", "b"], "query")
+        array(['a', 'b'], dtype='<U1')
+    """
+    try:
+        return np.asanyarray(values)
+    except MemoryError:
+        raise
+    except Exception as error:
+        raise DataError.because(f"{name} cannot be made an array ({error})") from error
+
+
 def as_numbers(values: object, name: str) -> npt.NDArray[Any]:
     """Return an array of floats, integers or booleans.
 
@@ -254,10 +272,7 @@ def as_numbers(values: object, name: str) -> npt.NDArray[Any]:
         >>> as_numbers([1, 2], "weights")
         array([1, 2])
     """
-    try:
-        array = without_mask(np.asanyarray(values))
-    except (ValueError, TypeError) as error:
-        raise DataError.because(f"{name} cannot be made an array ({error})") from None
+    array = without_mask(as_array(values, name))
     if array.dtype.kind not in "biuf":
         raise DataError.because(
             f"{name} must be numeric",
@@ -281,7 +296,7 @@ def one_per_row(values: object, n_rows: int, name: str) -> npt.NDArray[Any]:
         >>> one_per_row(["a", "b"], 2, "groups")
         array(['a', 'b'], dtype='<U1')
     """
-    array = np.asarray(values)
+    array = np.asarray(as_array(values, name))
     if array.shape != (n_rows,):
         raise DataError.because(
             f"{name} cannot be used",

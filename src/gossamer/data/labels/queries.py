@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from gossamer.data.labels.fields import as_array
+from gossamer.data.table.columns import is_missing
 from gossamer.errors import DataError
 from gossamer.logger import warn
 
@@ -80,13 +81,10 @@ def check_query(query: object, n_rows: int) -> Sizes:
     ids = _as_column(query, "query")
     _check_length("query", ids, n_rows)
     _check_present("query", ids)
+    _check_ids(ids)
     starts = np.flatnonzero(np.concatenate(([True], ids[1:] != ids[:-1])))
     first_of: dict[Any, int] = {}
     for start, value in zip(starts.tolist(), ids[starts].tolist(), strict=True):
-        if not isinstance(value, Hashable):
-            raise DataError.because(
-                "query cannot be used", got=value, expected="a number or text for each row"
-            )
         if first_of.setdefault(value, start) != start:
             raise DataError.because(
                 f"rows of query {value!r} are not next to each other",
@@ -113,7 +111,12 @@ def check_position(
     _check_length("position", values, n_rows)
     _check_present("position", values)
     if values.dtype.kind not in "biuf":
-        values = values.astype(str)
+        try:
+            values = values.astype(str)
+        except ValueError:  # lists, say
+            raise DataError.because(
+                "position is not made of numbers or names", got=values[0]
+            ) from None
     found, codes = np.unique(values, return_inverse=True)
     return codes.reshape(-1).astype(np.int32), tuple(found.tolist())
 
@@ -152,10 +155,7 @@ def take_queries(sizes: Sizes, rows: npt.NDArray[np.int64]) -> Sizes:
 
 
 def _as_column(values: object, name: str) -> npt.NDArray[Any]:
-    try:
-        array = np.asarray(values)
-    except (ValueError, TypeError) as error:
-        raise DataError.because(f"{name} cannot be made an array ({error})") from None
+    array = np.asarray(as_array(values, name))
     if array.ndim == 2 and array.shape[1] == 1:
         array = array[:, 0]
     if array.ndim != 1:
@@ -174,11 +174,31 @@ def _check_length(name: str, values: npt.NDArray[Any], n_rows: int) -> None:
 
 
 def _check_present(name: str, values: npt.NDArray[Any]) -> None:
-    is_missing = values != values  # NaN
     if values.dtype == object:
-        is_missing = is_missing | np.array([value is None for value in values], dtype=bool)
-    if is_missing.any():
-        row = int(np.argmax(is_missing))
+        missing = np.array([_is_missing(value) for value in values], dtype=bool)
+    else:
+        missing = values != values  # NaN
+    if missing.any():
+        row = int(np.argmax(missing))
         raise DataError.because(
             f"{name} of row {row} is missing", got=values[row], expected="a value per row"
         )
+
+
+def _check_ids(ids: npt.NDArray[Any]) -> None:
+    """Check that ids can be compared: lists and arrays cannot, nor tuples that have some."""
+    if ids.dtype != object:
+        return
+    for value in ids:
+        if type(value) in (str, int):
+            continue
+        try:
+            hash(value)
+        except TypeError:
+            raise DataError.because(
+                "query cannot be used", got=value, expected="a number or text for each row"
+            ) from None
+
+
+def _is_missing(value: Any) -> bool:
+    return not isinstance(value, str) and getattr(value, "ndim", 0) == 0 and is_missing(value)

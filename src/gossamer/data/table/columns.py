@@ -186,7 +186,11 @@ def factorise(values: npt.NDArray[Any]) -> tuple[npt.NDArray[np.intp], list[Any]
 
 
 def _factorise(values: npt.NDArray[Any], where: str) -> LevelColumn:
-    positions, found = factorise(values)
+    try:
+        positions, found = factorise(values)
+    except TypeError:  # a Decimal that is a signalling NaN has no hash
+        values = np.array([None if is_missing(value) else value for value in values], dtype=object)
+        positions, found = factorise(values)
     return LevelColumn(positions, check_found(found, where), "text")
 
 
@@ -219,7 +223,12 @@ def _is_number(kind: type) -> bool:
 
 def is_missing(value: Any) -> bool:
     """Whether this is None, NaN, or one of pandas' words for missing."""
-    return type(value).__name__ in _MISSING_TYPES or (not isinstance(value, str) and value != value)
+    if type(value).__name__ in _MISSING_TYPES:
+        return True
+    try:
+        return not isinstance(value, str) and bool(value != value)
+    except ArithmeticError:  # a Decimal that is a signalling NaN cannot be compared
+        return True
 
 
 def _plain(level: Any) -> Any:

@@ -44,11 +44,16 @@ def frame_names(frame: Any) -> list[str]:
 
 
 def is_numeric(dtype: Any) -> bool:
-    """Whether a frame's column holds numbers; asks its type as pandas or as polars does."""
+    """Whether a frame's column holds numbers as NumPy has them; asks as pandas or polars do."""
     if hasattr(dtype, "kind"):
         return dtype.kind in NUMERIC_KINDS
     ask = getattr(dtype, "is_numeric", None)
-    return bool(ask and ask()) or str(dtype) == "Boolean"
+    return bool(ask and ask() and not _is_wide(dtype)) or str(dtype) == "Boolean"
+
+
+def _is_wide(dtype: object) -> bool:
+    """Whether these are integers of 128 bits, which NumPy does not have."""
+    return str(dtype) in ("Int128", "UInt128")
 
 
 def read_frame(frame: Any) -> list[Column]:
@@ -164,7 +169,10 @@ def _read_pandas(series: Any, where: str) -> Column:
         return to_seconds(series.to_numpy())
     if dtype.type is str:
         positions, levels = series.factorize()
-        return LevelColumn(positions, check_found(levels.tolist(), where), "text")
+        try:
+            return LevelColumn(positions, check_found(levels.tolist(), where), "text")
+        except UnicodeDecodeError as error:
+            raise _not_text(where, error) from None
     arrow = getattr(dtype, "pyarrow_dtype", None)
     if arrow is not None and str(arrow).startswith("dictionary"):
         return read_dictionary(series.array.__arrow_array__(), where)
@@ -179,7 +187,7 @@ def _read_other(series: Any, where: str) -> Column:
     if dtype == narwhals.Boolean:  # where some are missing, booleans would become objects
         return np.asarray(series.cast(narwhals.UInt8).to_numpy())
     if dtype.is_numeric():
-        if dtype == narwhals.Decimal:
+        if dtype == narwhals.Decimal or _is_wide(dtype):
             series = series.cast(narwhals.Float64)
         return np.asarray(series.to_numpy())
     if dtype in (narwhals.Datetime, narwhals.Date, narwhals.Duration):
@@ -197,15 +205,29 @@ def _read_other(series: Any, where: str) -> Column:
         series = series.cast(narwhals.String)
         return _number_levels(series, sorted(series.drop_nulls().unique().to_list()), "category")
     if dtype == narwhals.String:
-        if str(getattr(series.to_native(), "type", "")) == "string_view":
-            # pyarrow knows it, but cannot look it up.
-            series = narwhals.from_native(series.to_native().cast("large_string"), series_only=True)
-        return _number_levels(series, series.drop_nulls().unique().to_list(), "text")
+        return _read_text(series, where)
     if dtype == narwhals.Object:
         return read_objects(np.array([*series.to_list(), None], dtype=object)[:-1], where)
     if dtype == narwhals.Unknown and series.null_count() == len(series):  # pyarrow's null
         return np.full(len(series), np.nan)
     raise not_numeric(where, dtype)
+
+
+def _read_text(series: Any, where: str) -> LevelColumn:
+    import narwhals
+
+    try:
+        if str(getattr(series.to_native(), "type", "")) == "string_view":
+            # pyarrow knows it, but cannot look it up.
+            series = narwhals.from_native(series.to_native().cast("large_string"), series_only=True)
+        return _number_levels(series, series.drop_nulls().unique().to_list(), "text")
+    except UnicodeDecodeError as error:
+        raise _not_text(where, error) from None
+
+
+def _not_text(where: str, error: UnicodeDecodeError) -> DataError:
+    """pyarrow does not check the bytes of text that it is given."""
+    return DataError.because(f"{where} holds text that is not UTF-8 ({error})")
 
 
 def _times_of_day(times: list[Any]) -> npt.NDArray[np.timedelta64]:
@@ -238,7 +260,10 @@ def read_dictionary(column: Any, where: str, *, in_order: bool = False) -> Level
     """
     kind: LevelKind = "ordered" if column.type.ordered else "category"
     chunks = column.chunks
-    dictionaries = [chunk.dictionary.to_pylist() for chunk in chunks]
+    try:
+        dictionaries = [chunk.dictionary.to_pylist() for chunk in chunks]
+    except UnicodeDecodeError as error:
+        raise _not_text(where, error) from None
     distinct = dict.fromkeys(v for values in dictionaries for v in values if not is_missing(v))
     found: list[Any] = check_found(distinct, where)
     if kind == "category" and not in_order:
