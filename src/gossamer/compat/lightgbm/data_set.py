@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 import gossamer.data
 from gossamer.errors import DataError
+from gossamer.logger import warn
 from gossamer.params import BINNING_PARAMS
 
 # Parameters that LightGBM does not let change once a data set is constructed.
@@ -36,6 +37,9 @@ class Dataset(gossamer.data.Dataset):
         """Keep the arguments; see `gossamer.Dataset`."""
         super().__init__(*args, **kwargs)
         self._lazy.fixed_params = _FIXED
+        shape = np.shape(self.label) if isinstance(self.label, np.ndarray) else ()
+        if shape[1:] == (1,):
+            warn("label is a column-vector; LightGBM expects an array of one dimension.")
 
     @property
     def weight(self) -> Any:
