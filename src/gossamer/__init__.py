@@ -36,12 +36,6 @@ from gossamer.objectives import CustomObjective
 from gossamer.train import train
 
 if TYPE_CHECKING:
-    from gossamer.dask import (
-        DaskLGBMClassifier,
-        DaskLGBMModel,
-        DaskLGBMRanker,
-        DaskLGBMRegressor,
-    )
     from gossamer.ensemble.train_folds import train_folds
     from gossamer.ensemble.train_quality import train_quality
     from gossamer.ensemble.train_refit import train_refit

@@ -5,10 +5,10 @@ from __future__ import annotations
 import functools
 import sys
 from importlib import import_module
-from importlib.abc import Loader, MetaPathFinder
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
+    from importlib.abc import Loader
     from importlib.machinery import ModuleSpec
     from types import ModuleType
 
@@ -56,7 +56,7 @@ def register_with_import() -> None:
         sys.meta_path.insert(0, _Finder())
 
 
-class _Finder(MetaPathFinder):
+class _Finder:
     """Waits for the import of the module that reads models; other modules are not its concern."""
 
     def find_spec(self, fullname: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
@@ -67,11 +67,12 @@ class _Finder(MetaPathFinder):
 
         spec = find_spec(fullname)
         if spec is not None and spec.loader is not None:
-            spec.loader = _Loader(spec.loader)
+            loader: Any = _Loader(spec.loader)  # (the class of loaders takes long to import)
+            spec.loader = loader
         return spec
 
 
-class _Loader(Loader):
+class _Loader:
     """Loads the module as its own loader does, and registers our models."""
 
     def __init__(self, own: Loader) -> None:

@@ -45,7 +45,9 @@ class _DaskLGBMModel(DaskGossamerModel, LGBMModel):
             return super().fit_rows(*args)
 
 
-class DaskLGBMClassifier(_DaskLGBMModel, DaskGossamerClassifier, LGBMClassifier):
+class DaskLGBMClassifier(  # type: ignore[misc]
+    _DaskLGBMModel, DaskGossamerClassifier, LGBMClassifier
+):
     """`DaskGossamerClassifier` with LightGBM's name, warnings and text of models."""
 
     _local = LGBMClassifier

@@ -102,11 +102,11 @@ class LGBMModel(GossamerModel):
 
     @feature_names_in_.setter
     def feature_names_in_(self, names: npt.NDArray[Any]) -> None:
-        vars(self)["feature_names_in_"] = names  # a frame's: scikit-learn and `fit` set them
+        self.__dict__["feature_names_in_"] = names  # a frame's: scikit-learn and `fit` set them
 
     @feature_names_in_.deleter
     def feature_names_in_(self) -> None:
-        vars(self).pop("feature_names_in_", None)
+        self.__dict__.pop("feature_names_in_", None)
 
     def _check_rows(self, x: Any, validate_features: bool | None) -> Any:
         """Check rows to predict; frames only where the model was fitted on one.
