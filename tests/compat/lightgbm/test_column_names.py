@@ -80,3 +80,39 @@ def test_a_frame_with_another_number_of_columns() -> None:
     model = fit(X)
     with pytest.raises(ValueError, match="columns"):
         model.predict(FRAME.iloc[:, :2])
+
+
+@pytest.mark.parametrize("header", [False, True])
+def test_the_first_column_of_a_text_file_is_the_label(header: bool, tmp_path: Path) -> None:
+    path = tmp_path / "regression.train"
+    rows = pd.DataFrame(np.column_stack([Y, X]).round(4), columns=["y", *NAMES])
+    rows.to_csv(path, sep="\t", index=False, header=header)
+    label, table = rows["y"].to_numpy(), rows[NAMES].to_numpy()
+    params = {"verbosity": -1, "header": header}
+    data = lgb.Dataset(path, params=params)
+    assert data.label is None
+    assert "label_column" not in data.params
+    theirs = lightgbm.Dataset(str(path), params=params).construct()
+    assert data.construct().num_feature() == theirs.num_feature() == 3
+    np.testing.assert_array_equal(data.get_label(), theirs.get_label())
+    if header:
+        assert data.get_feature_name() == theirs.get_feature_name() == NAMES
+    model = lgb.train(params, data, 3)
+    expected = lgb.train(params, lgb.Dataset(table, label), 3)
+    np.testing.assert_array_equal(model.predict(table), expected.predict(table))
+    valid = data.create_valid(path).construct()
+    np.testing.assert_array_equal(valid.get_label(), theirs.get_label())
+
+
+def test_another_column_of_a_text_file_is_the_label(tmp_path: Path) -> None:
+    path = tmp_path / "rows.csv"
+    FRAME.assign(y=Y).to_csv(path, index=False)
+    for params in ({"label": "name:y"}, {"label_column": 3}):
+        data = lgb.Dataset(path, params={"header": True, **params}).construct()
+        assert data.get_feature_name() == NAMES
+    assert lgb.Dataset(path, label="y").construct().get_feature_name() == NAMES
+    late = lgb.Dataset(path, params={"header": True})
+    lgb.train({"verbosity": -1, "label_column": "name:y"}, late, 1)
+    assert late.get_feature_name() == NAMES
+    with pytest.raises(lgb.basic.LightGBMError, match="there is no file"):
+        lgb.Dataset(tmp_path / "gone.csv").construct()
