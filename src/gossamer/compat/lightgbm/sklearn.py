@@ -58,7 +58,7 @@ class LGBMModel(GossamerModel):
         True
     """
 
-    _has_given_names: bool = False  # names of columns that are not those of a frame
+    _has_given_names: bool = False  # names of columns that no frame had
 
     def __sklearn_tags__(self) -> Any:
         """Say what LightGBM's estimators say: labels are one column."""
