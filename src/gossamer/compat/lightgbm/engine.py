@@ -15,6 +15,7 @@ from gossamer.errors import ParameterError
 from gossamer.model import CVBooster
 from gossamer.objectives.binary import any_label
 from gossamer.params import unused_allowed
+from gossamer.train import raises_interrupts
 from gossamer.train import train as gossamer_train
 
 __all__ = ["CVBooster", "cv", "train"]
@@ -46,7 +47,7 @@ def train(
     params = read_params(params)
     n_rounds = args[0] if args else kwargs.get("num_boost_round", _DEFAULT_ROUNDS)
     _check_rounds(n_rounds)
-    with any_label(), unused_allowed():
+    with any_label(), unused_allowed(), raises_interrupts():
         booster = gossamer_train(params, train_set, *args, **kwargs)
     if booster.was_interrupted:
         raise KeyboardInterrupt
@@ -69,7 +70,7 @@ def cv(
     params = read_params(params)
     n_rounds = args[0] if args else kwargs.get("num_boost_round", _DEFAULT_ROUNDS)
     _check_rounds(n_rounds)
-    with any_label(), unused_allowed():
+    with any_label(), unused_allowed(), raises_interrupts():
         found = gossamer_cv(params, train_set, *args, **kwargs)
     if "cvbooster" in found:
         models = found["cvbooster"]
