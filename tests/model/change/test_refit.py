@@ -222,3 +222,32 @@ class TestBadInput:
             model.refit(TABLE, LABEL, lamda=3)
         with pytest.raises(ParameterError, match="scores mean something else"):
             model.refit(TABLE, LABEL > 0, objective="binary")
+
+
+@pytest.mark.filterwarnings("ignore:Linear leaves of LightGBM have no bounds:UserWarning")
+@pytest.mark.parametrize(
+    ("params", "label"),
+    [
+        ({}, LABEL + 100),
+        ({"objective": "l1"}, LABEL + 100),
+        ({"objective": "binary"}, LABEL > 1),
+        ({"objective": "poisson"}, np.exp(LABEL + 3)),
+        (MULTI, np.digitize(LABEL, [-1.5, -1.0])),
+        ({"linear_tree": True, "linear_check": False}, LABEL + 100),
+        ({"min_data_in_leaf": 800}, LABEL + 100),
+    ],
+)
+def test_a_start_value_in_the_first_trees(params: dict[str, Any], label: Any) -> None:
+    model = make(params, label, 20)
+    loaded = Booster(model_str=model.model_to_string(format="lightgbm"))
+    assert not loaded.model.start.any()
+    for decay_rate in (0.5, 0.9):
+        again = loaded.refit(TABLE, label, decay_rate=decay_rate)
+        expected = model.refit(TABLE, label, decay_rate=decay_rate)
+        np.testing.assert_allclose(
+            again.predict(TABLE, raw_score=True),
+            expected.predict(TABLE, raw_score=True),
+            rtol=0,
+            atol=2e-3,
+        )
+    np.testing.assert_allclose(loaded.predict(TABLE), model.predict(TABLE))  # as before

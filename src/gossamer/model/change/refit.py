@@ -97,7 +97,10 @@ class _Refit:
         self.start = model.start.copy()
         starts_itself = params.boost_from_average and params.base_score is None
         if starts_itself and data.rows.init_score is None:
-            self.start = self._blend(self.start, np.array(objective.start_scores(self.targets)))
+            start = np.array(objective.start_scores(self.targets))
+            if start.any():
+                self.model = start_apart(model)
+            self.start = self._blend(self.model.start, start)
         self.score = np.repeat(self.start, n_rows).reshape(n_outputs, n_rows)
         if (first := own_scores("refit", data, n_outputs)) is not None:
             self.score += first.reshape(n_outputs, n_rows)
@@ -222,6 +225,51 @@ class _Refit:
                 values[i] += (weight * beyond).sum() / weight.sum()
         limit = self.params.max_delta_step
         return np.clip(values, -limit, limit) if limit > 0 else values
+
+
+def start_apart(model: Model) -> Model:
+    """Return the model with the start value that its first trees hold as its `start`.
+
+    LightGBM's files have no start value of their own: it is part of the first trees, which then
+    have another mean than 0.
+
+    Example:
+        >>> from gossamer import Booster, train
+        >>> x = np.arange(100.0).reshape(-1, 1)
+        >>> text = train({}, Dataset(x, x[:, 0] + 7.0), 2).model_to_string(format="lightgbm")
+        >>> model = Booster(model_str=text).model
+        >>> model.start, start_apart(model).start.round(3)
+        (array([0.]), array([56.5]))
+    """
+    forest = model.forest
+    has_start = model.start.any() or forest.n_rounds == 0
+    if has_start or forest.n_values > 1 or forest.n_parallel > 1:
+        return model
+    n = forest.n_outputs
+    start = np.array([_mean_value(forest.tree(i)) for i in range(n)])
+    of_leaves = np.repeat(start, np.diff(forest.leaf_begin[: n + 1]))
+    of_nodes = np.repeat(start, np.diff(forest.node_begin[: n + 1]))
+    arrays = dict(forest.arrays)
+    arrays["leaf_value"] = _less(arrays["leaf_value"], of_leaves)
+    arrays["node_value"] = _less(arrays["node_value"], of_nodes)
+    linear = forest.linear
+    if linear is not None:
+        names = ("linear_constant", "linear_low", "linear_high")
+        linear = {**linear, **{name: _less(linear[name], of_leaves) for name in names}}
+    return replace(model, start=start, forest=replace(forest, arrays=arrays, linear=linear))
+
+
+def _mean_value(tree: Tree) -> float:
+    """Return the mean value of a tree's leaves; files do not say what a single leaf weighs."""
+    weight = tree.leaf_weight if tree.leaf_weight.sum() > 0 else None
+    return float(np.average(tree.leaf_value, weights=weight))
+
+
+def _less(values: npt.NDArray[Any], first: Array) -> npt.NDArray[Any]:
+    """Return values of which the first ones have become smaller."""
+    found = values.copy()
+    found[: len(first)] -= first
+    return found
 
 
 def leaf_outputs(
