@@ -8,7 +8,7 @@ from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from gossamer.data.table.date_text import LAST_SECOND, date_ticks
-from gossamer.errors import ParameterError, import_needed
+from gossamer.errors import ParameterTypeError, import_needed
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -117,14 +117,14 @@ def check_pair(pair: Any, name: str) -> Any:
     """Return the pair, or None.
 
     Raises:
-        ParameterError: If there are not two of them.
+        ParameterTypeError: If there are not two of them.
 
     Example:
         >>> check_pair((0, 1), "xlim")
         (0, 1)
     """
     if pair is not None and (not isinstance(pair, (tuple, list)) or len(pair) != 2):
-        raise ParameterError.because(f"{name} cannot be used", got=pair, expected="two numbers")
+        raise ParameterTypeError.because(f"{name} cannot be used", got=pair, expected="two numbers")
     return pair
 
 

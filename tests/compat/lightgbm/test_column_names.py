@@ -31,7 +31,7 @@ def fit(table: Any, **kwargs: Any) -> lgb.LGBMRegressor:
     [(FRAME, None), (FRAME, ["a", "b", "c"]), (X, ["a", "b", "c"]), (pd.DataFrame(X), None)],
 )
 def test_names_are_lightgbms(table: Any, given: list[str] | None) -> None:
-    kwargs = {} if given is None else {"feature_name": given}
+    kwargs: dict[str, Any] = {} if given is None else {"feature_name": given}
     ours = fit(table, **kwargs)
     theirs = lightgbm.LGBMRegressor(n_estimators=3, verbose=-1).fit(table, Y, **kwargs)
     np.testing.assert_array_equal(ours.feature_names_in_, theirs.feature_names_in_, strict=True)

@@ -103,3 +103,12 @@ def test_labels_that_are_a_column() -> None:
     with pytest.warns(UserWarning, match="column-vector"):
         data = lgb.Dataset(X, Y.reshape(-1, 1))
     np.testing.assert_array_equal(data.construct().get_label().ravel(), Y.astype(np.float32))
+
+
+@pytest.mark.parametrize("name", ["xlim", "ylim", "figsize"])
+def test_limits_that_are_no_pair_are_errors_of_type(name: str) -> None:
+    pytest.importorskip("matplotlib")
+    model = lgb.train({"verbosity": -1}, lgb.Dataset(X, Y), 2)
+    for wrong in ("text", (1, 2, 3)):
+        with pytest.raises(TypeError, match=name):
+            lgb.plot_importance(model, **{name: wrong})
