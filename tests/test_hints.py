@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from pathlib import Path
 from typing import Any
 
@@ -268,3 +269,17 @@ def test_the_command_line_names_the_option(tmp_path: Path) -> None:
     args = ["train", str(rows), "-t", "y", "--rounds", "2", "-o", str(tmp_path / "m.gsm")]
     result = CliRunner().invoke(cli, args)
     assert "Leave it out. (--ignore 'customer id')" in result.output
+
+
+def test_help_of_the_regressor_names_what_there_is() -> None:
+    shown = inspect.getdoc(gs.GossamerRegressor) or ""
+    for word in ("quality", "folds", "calibration", "time_limit", "intervals", "early_stopping"):
+        assert word in shown
+
+
+def test_parameters_of_the_report_are_not_markdown(tmp_path: Path) -> None:
+    page = _model().report(tmp_path / "report.html").read_text(encoding="utf-8")
+    table = page[page.index("parameters, with their defaults") :]
+    assert "boosting modes. <code>goss</code> means" in table
+    assert "](" not in table
+    assert "`" not in table
