@@ -27,7 +27,7 @@ class GossamerRegressor(RegressorMixin, GossamerModel):  # type: ignore[misc]
       returns prediction intervals, and `oof_score_` is the score on rows that were held out.
       (`calibration` of probabilities is for `GossamerClassifier`.)
     - `early_stopping="auto"` holds rows out to find the number of rounds, then trains on all rows.
-    - `objective="quantile", alpha=[0.05, 0.95]` predicts quantiles.
+    - `objective="quantile", quantile_alpha=[0.05, 0.95]` predicts quantiles.
 
     Example:
         >>> import numpy as np
