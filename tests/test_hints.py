@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from pathlib import Path
 from typing import Any
 
@@ -161,7 +162,93 @@ def test_names_of_other_libraries(name: str, ours: str) -> None:
         _model(**{name: 3})
 
 
+@pytest.mark.parametrize(
+    ("argument", "ours"),
+    [
+        ({"early_stopping_rounds": 5}, "gossamer.early_stopping"),
+        ({"verbose": False}, "verbose=... of the constructor"),
+        ({"cat_features": [0]}, "categorical_feature"),
+        ({"nonsense": 1}, "'nonsense'$"),
+    ],
+)
+def test_arguments_of_fit_elsewhere(argument: dict[str, Any], ours: str) -> None:
+    with pytest.raises(TypeError, match=rf"fit\(\) got an unexpected .*{ours}"):
+        gs.GossamerRegressor().fit(X, Y, **argument)
+
+
+@pytest.mark.parametrize("function", [gs.train, gs.cv])
+@pytest.mark.parametrize(
+    ("argument", "ours"),
+    [
+        ({"verbose_eval": 5}, "gossamer.log_evaluation"),
+        ({"early_stopping_rounds": 5}, "gossamer.early_stopping"),
+        ({"nonsense": 5}, "'nonsense'$"),
+    ],
+)
+def test_arguments_of_train_elsewhere(function: Any, argument: dict[str, Any], ours: str) -> None:
+    with pytest.raises(TypeError, match=rf"\(\) got an unexpected .*{ours}"):
+        function({}, gs.Dataset(X, Y), 2, **argument)
+
+
+def test_early_stopping_is_no_flag() -> None:
+    with pytest.raises(ParameterError, match="early_stopping='auto' holds rows out"):
+        gs.GossamerRegressor(early_stopping=True).fit(X, Y)
+
+
+@pytest.mark.parametrize(
+    ("name", "ours"),
+    [("f1", "depends on a threshold"), ("roc_auc", "Use auc"), ("neg_mean_squared_error", "l2")],
+)
+def test_metrics_elsewhere(name: str, ours: str) -> None:
+    with pytest.raises(ParameterError, match=f"not a known name: got '{name}'. .*{ours}"):
+        gs.GossamerClassifier(n_estimators=2).fit(X, Y > 0, eval_set=[(X, Y > 0)], eval_metric=name)
+
+
+def test_labels_that_are_missing_name_the_row() -> None:
+    label = Y.copy()
+    label[[7, 9]] = np.nan
+    for estimator in (gs.GossamerRegressor(), gs.GossamerClassifier()):
+        with pytest.raises(DataError, match=r"label of row 7 is missing: got NaN in 2 of .*keep"):
+            estimator.fit(X, label)
+
+
+def test_model_files_that_are_not_there(tmp_path: Path) -> None:
+    _model().save_model(tmp_path / "model.gsm")
+    with pytest.raises(FileNotFoundError, match=r"there is no file .*Did you mean model.gsm\?"):
+        gs.Booster(model_file=tmp_path / "modle.gsm")
+    with pytest.raises(GossamerError, match=r"There is no folder '.*/x' either"):
+        gs.Booster(model_file=tmp_path / "x" / "model.gsm")
+    result = CliRunner().invoke(cli, ["describe", str(tmp_path / "modle.gsm")])
+    assert "Did you mean model.gsm?" in result.output
+
+
+def test_similar_columns_of_partial_dependence(tmp_path: Path) -> None:
+    rows = tmp_path / "rows.csv"
+    rows.write_text("price,size\n" + "1,2\n" * 30, encoding="utf-8")
+    data = gs.Dataset(X[:, :2], Y, feature_name=["price", "size"])
+    gs.train({"verbose": -1}, data, 3).save_model(tmp_path / "m.gsm")
+    args = ["explain", str(tmp_path / "m.gsm"), str(rows), "--pdp", "prize"]
+    assert "Did you mean price?" in CliRunner().invoke(cli, args).output
+    with pytest.raises(DataError, match=r"Did you mean price\?"):
+        gs.Booster(model_file=tmp_path / "m.gsm").partial_dependence(X[:, :2], "prize")
+
+
 # Findings
+
+
+def test_files_are_described_as_frames_are(tmp_path: Path) -> None:
+    pd = pytest.importorskip("pandas")
+    frame = pd.DataFrame({"id": np.arange(200), "a": X[:, 0], "unit": "kg", "y": Y})
+    frame.to_csv(tmp_path / "rows.csv", index=False)
+    frame.to_parquet(tmp_path / "rows.parquet")
+    expected = [str(f) for f in gs.Dataset(frame, label="y").describe().findings]
+    assert any("'id'" in text for text in expected)
+    assert not any(
+        "y" in finding.columns for finding in gs.Dataset(frame, label="y").describe().findings
+    )
+    for name in ("rows.csv", "rows.parquet"):
+        found = gs.Dataset(tmp_path / name, label="y").describe().findings
+        assert [str(finding) for finding in found] == expected
 
 
 def test_shuffled_numbers_and_indices_of_pandas_are_ids() -> None:
@@ -182,3 +269,17 @@ def test_the_command_line_names_the_option(tmp_path: Path) -> None:
     args = ["train", str(rows), "-t", "y", "--rounds", "2", "-o", str(tmp_path / "m.gsm")]
     result = CliRunner().invoke(cli, args)
     assert "Leave it out. (--ignore 'customer id')" in result.output
+
+
+def test_help_of_the_regressor_names_what_there_is() -> None:
+    shown = inspect.getdoc(gs.GossamerRegressor) or ""
+    for word in ("quality", "folds", "calibration", "time_limit", "intervals", "early_stopping"):
+        assert word in shown
+
+
+def test_parameters_of_the_report_are_not_markdown(tmp_path: Path) -> None:
+    page = _model().report(tmp_path / "report.html").read_text(encoding="utf-8")
+    table = page.partition("parameters, with their defaults")[2].partition("</details>")[0]
+    assert "boosting modes. <code>goss</code> means" in table
+    assert "](" not in table
+    assert "`" not in table

@@ -5,9 +5,9 @@ from __future__ import annotations
 import functools
 import inspect
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 import numpy as np
 
@@ -33,6 +33,8 @@ def check_flags(function: _Function) -> _Function:
     """
     parameters = inspect.signature(function).parameters.values()
     flags = {p.name: i for i, p in enumerate(parameters) if _is_flag(p.annotation)}
+    takes_all = any(p.kind is p.VAR_KEYWORD for p in parameters)
+    known = {p.name for p in parameters}
     first = min(flags.values())
 
     @functools.wraps(function)
@@ -42,9 +44,55 @@ def check_flags(function: _Function) -> _Function:
                 value = args[place] if place < len(args) else kwargs.get(name)
                 if value is not True and value is not False and value is not None:
                     check_flag(name, value)
+            if not takes_all and not kwargs.keys() <= known:
+                refuse_unknown(function.__name__, kwargs.keys() - known)
         return function(*args, **kwargs)
 
     return call  # type: ignore[return-value]
+
+
+# Arguments of other libraries, and what takes their place here.
+_STOP: Final = "callbacks=[gossamer.early_stopping(50)]"
+_LOG: Final = "callbacks=[gossamer.log_evaluation(10)]"
+_EVALUATE: Final = "eval_set=[(X, y)] in fit(), valid_sets=[Dataset(...)] in train()"
+_ELSEWHERE: Final = {
+    "early_stopping_rounds": _STOP,
+    "early_stopping_round": _STOP,
+    "early_stopping": _STOP,
+    "verbose": f"verbose=... of the constructor (a parameter in train()), or {_LOG}",
+    "verbose_eval": _LOG,
+    "evals": _EVALUATE,
+    "eval_set": _EVALUATE,
+    "valid_sets": _EVALUATE,
+    "evals_result": "callbacks=[gossamer.record_evaluation(result)]",
+    "cat_features": "categorical_feature",
+    "categorical_feature": "Dataset(..., categorical_feature=...)",
+    "feature_name": "Dataset(..., feature_name=...)",
+    "learning_rates": "callbacks=[gossamer.reset_parameter(learning_rate=...)]",
+    "fobj": "the parameter objective, which may be a function",
+    "obj": "the parameter objective, which may be a function",
+    "custom_metric": "feval",
+    "xgb_model": "init_model",
+    "num_round": "num_boost_round",
+}
+
+
+def refuse_unknown(function: str, names: Iterable[str]) -> None:
+    """Raise an error about arguments that a function does not have.
+
+    Raises:
+        TypeError: Always; with what to use instead, if that is known.
+
+    Example:
+        >>> refuse_unknown("train", ["verbose_eval"])
+        Traceback (most recent call last):
+        ...
+        TypeError: train() got an unexpected keyword argument 'verbose_eval'. Use \
+callbacks=[gossamer.log_evaluation(10)] instead.
+    """
+    name = min(names)
+    hint = f". Use {_ELSEWHERE[name]} instead." if name in _ELSEWHERE else ""
+    raise TypeError(f"{function}() got an unexpected keyword argument {name!r}{hint}")
 
 
 def _is_flag(annotation: object) -> bool:

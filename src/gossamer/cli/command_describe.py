@@ -31,9 +31,7 @@ Examples:
 
 @click.command("describe", epilog=_EPILOG)
 @click.argument("files", nargs=-1, required=True, metavar="FILE...")
-@click.option(
-    "--target", "-t", metavar="COL", help="Show the task that this column as the target gives."
-)
+@click.option("--target", "-t", metavar="COL", help="Show the task if this column were the target.")
 @table_options
 def command(
     files: tuple[str, ...],

@@ -31,7 +31,7 @@ _EPILOG = """\
 Examples:
   gossamer explain model.gsm                              importance of the columns
   gossamer explain model.gsm flights.parquet --shap       by Shapley values of its rows
-  gossamer explain model.gsm flights.parquet --row 17     why this row is predicted so
+  gossamer explain model.gsm flights.parquet --row 17     why this row gets its prediction
   gossamer explain model.gsm flights.parquet --pdp hour --plot hour.png
 """
 
@@ -220,7 +220,7 @@ class _Shap(_Explanation):
 
 
 class _Row(_Explanation):
-    """Why one row is predicted so."""
+    """Why one row gets its prediction."""
 
     def __init__(
         self,

@@ -28,7 +28,7 @@ COMMANDS: Final = {
     "train": "train a model on a file",
     "predict": "predict the rows of a file",
     "cv": "cross-validate: train and evaluate on several parts of a file",
-    "explain": "what matters in a model, and why a row is predicted so",
+    "explain": "what matters in a model, and why a row gets its prediction",
     "report": "write one HTML page about a model",
     "convert": "write a model in another format",
     "describe": "look at a data file or a model file",

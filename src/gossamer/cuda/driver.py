@@ -66,14 +66,14 @@ def find_driver() -> Any:
         ) from error
     try:
         result = driver.cuInit(0)[0]
-    except RuntimeError as error:  # the driver's library is not there
-        result = error
+    except RuntimeError:  # the words of cuda-bindings about it are not the user's
+        result = "no library of the driver on this machine"
     if result != driver.CUresult.CUDA_SUCCESS:
         raise DeviceError.because(
             "device_type=cuda finds no NVIDIA driver that works",
             found=str(result).rstrip("."),
             hint="Install the NVIDIA driver (535 or newer) and see whether nvidia-smi lists "
-            "the GPU, or use device_type=cpu: the model is the same.",
+            "the GPU, or use device_type=cpu: the results are the same.",
         )
     return driver
 

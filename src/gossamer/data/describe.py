@@ -11,6 +11,8 @@ import numpy.typing as npt
 
 from gossamer import _native
 from gossamer.data.built import BuiltData
+from gossamer.data.chunks.find_source import find_source
+from gossamer.data.chunks.source import ColumnsChanged
 from gossamer.data.findings import HEADING, Finding, columns_of, find_in_columns
 from gossamer.data.storage.binned import ORDERS, BinnedTable
 
@@ -113,13 +115,27 @@ def describe(built: BuiltData, raw: Any) -> StorageSummary:
 
     Args:
         built: The data set.
-        raw: The user's table; None: it is released, and little is to be known.
+        raw: The user's table, or the path of a file; None: it is released, and little is to be
+            known.
     """
-    columns, times = columns_of(raw, built.names)
+    if built.source.is_file:
+        raw = _first_rows(raw, built.source.has_header)
+    columns, times = columns_of(built.without_fields(raw), built.names)
     label = built.field("label")
     one = None if label is None else np.asarray(label, np.float64)
     one = one if one is not None and one.shape == (built.n_rows,) else None
     return describe_storage(built.table, built.names, find_in_columns(columns, times, one))
+
+
+def _first_rows(path: Any, header: bool | None) -> Any:
+    """Return the first rows of a file as a frame, where it is a table; None: it is not."""
+    source = find_source(path, header, ())
+    if source is None:
+        return None
+    try:
+        return next(iter(source.read()), None)
+    except ColumnsChanged:  # values further down are of another type: now it is known
+        return next(iter(source.read()), None)
 
 
 def describe_storage(

@@ -206,15 +206,26 @@ def _to_choice(param: Param, value: object) -> str:
     raise ParameterError.because(
         f"{param.name} is not a known name",
         got=value,
-        expected=f"one of {', '.join(param.choices)}",
+        expected="" if text in _OTHER_WORDS else f"one of {', '.join(param.choices)}",
         hint=_OTHER_WORDS.get(text) or did_you_mean(text, spellings_too),
     )
 
 
 # What people call metrics that go by another name here.
+_ACCURACY: Final = "Use binary_error or multi_error, which are 1 - accuracy."
+_F1: Final = (
+    "It depends on a threshold, so it is not built in: use average_precision or auc, or pass a "
+    "function (eval_metric of fit(), feval of train())."
+)
 _OTHER_WORDS: Final = {
-    name: "Use binary_error or multi_error, which are 1 - accuracy."
-    for name in ("accuracy", "acc", "error_rate", "misclassification")
+    **dict.fromkeys(("accuracy", "acc", "error_rate", "misclassification"), _ACCURACY),
+    **dict.fromkeys(("f1", "f1_score", "f1_macro", "f1_weighted", "recall", "precision"), _F1),
+    **dict.fromkeys(("roc_auc", "roc-auc", "rocauc"), "Use auc."),
+    **dict.fromkeys(("pr_auc", "prauc", "auprc"), "Use aucpr or average_precision."),
+    "neg_log_loss": "Use binary_logloss or multi_logloss.",
+    "neg_mean_squared_error": "Use l2.",
+    "neg_root_mean_squared_error": "Use rmse.",
+    "neg_mean_absolute_error": "Use l1.",
 }
 
 # XGBoost's way to say that a query without relevant rows counts 0.

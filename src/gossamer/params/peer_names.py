@@ -28,6 +28,8 @@ OTHER_NAMES: Final = {
     "max_leaf_nodes": "num_leaves",
     "min_samples_leaf": "min_data_in_leaf",
     "l2_regularization": "lambda_l2",
+    "verbose_eval": "callbacks=[gossamer.log_evaluation(10)]",
+    "cat_features": "categorical_feature",
 }
 
 # Names that LightGBM 4.7 does not know.

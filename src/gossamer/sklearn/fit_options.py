@@ -8,6 +8,7 @@ from functools import wraps
 from inspect import Parameter
 from typing import Any, Final, Literal, TypedDict, TypeVar
 
+from gossamer.arguments import refuse_unknown
 from gossamer.train import Callback
 
 Fit = TypeVar("Fit", bound=Callable[..., Any])
@@ -84,6 +85,8 @@ def takes(by_position: str, by_name: str, **defaults: Any) -> Callable[[Fit], Fi
     def decorate(fit: Fit) -> Fit:
         @wraps(fit)
         def call(*args: Any, **kwargs: Any) -> Any:
+            if unknown := kwargs.keys() - signature.parameters.keys():
+                refuse_unknown("fit", unknown)
             try:
                 bound = signature.bind(*args, **kwargs)
             except TypeError as error:

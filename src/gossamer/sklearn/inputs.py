@@ -117,6 +117,8 @@ def check_training(
         What the rows are, a `Table` where some columns are text or categories; the labels.
     """
     array, y = find_device_array(x), to_host(y)
+    if not survival:
+        _check_labels_there(y)
     if array is not None:
         # scikit-learn's checks know arrays of the host only: a column stands for all of them.
         array.as_record()
@@ -141,6 +143,21 @@ def check_training(
         return values, check_times(y, values)
     values, labels = validate_data(estimator, _prepare(x), y, **checks, **of_labels)
     return values, _as_array(labels)
+
+
+def _check_labels_there(y: Any) -> None:
+    """Raise if a label is NaN."""
+    values = np.asarray(y) if hasattr(y, "__len__") and not is_sparse(y) else np.empty(0)
+    if values.dtype.kind != "f" or not np.isnan(values).any():
+        return
+    row = int(np.argwhere(np.isnan(values))[0][0])
+    n_missing = int(np.isnan(values.reshape(len(values), -1)).any(axis=1).sum())
+    raise DataError.because(
+        f"label of row {row} is missing",
+        found=f"NaN in {n_missing} of {len(values)} rows",
+        expected="a label for every row",
+        hint="Leave out rows without a label: keep = pandas.notna(y); fit(X[keep], y[keep]).",
+    )
 
 
 def as_frame(x: Any) -> Any:

@@ -142,6 +142,13 @@ class Parameters(Estimator):
             if name not in OWN
             and not (name == "early_stopping" and isinstance(value, str) and value == "auto")
         }
+        if others.get("early_stopping") is True:
+            raise ParameterError.because(
+                "early_stopping must be 'auto' or a number of rounds",
+                got=True,
+                hint="early_stopping='auto' holds rows out and stops by itself; with an eval_set, "
+                "early_stopping=50 stops after 50 rounds without improvement.",
+            )
         params = training_params(arguments, _DEFAULTS, others)
         for name in [n for n in params if CANONICAL.get(n) == "categorical_feature"]:
             if isinstance(params[name], str) and params[name] == _FROM_TYPES:

@@ -20,6 +20,15 @@ class GossamerRegressor(RegressorMixin, GossamerModel):  # type: ignore[misc]
     It accepts the arguments of `GossamerModel`. The default objective is "regression" (squared
     error). If the labels have several columns, it predicts as many numbers.
 
+    Further arguments train more than one model, or choose the number of rounds:
+
+    - `quality="good"` or `"best"` chooses settings; `time_limit` is the time for it in seconds.
+    - `folds=8` trains on folds and averages the models. `predict_interval(X, coverage=0.9)` then
+      returns prediction intervals, and `oof_score_` is the score on rows that were held out.
+      (`calibration` of probabilities is for `GossamerClassifier`.)
+    - `early_stopping="auto"` holds rows out to find the number of rounds, then trains on all rows.
+    - `objective="quantile", quantile_alpha=[0.05, 0.95]` predicts quantiles.
+
     Example:
         >>> import numpy as np
         >>> x = np.linspace(0, 1, 200).reshape(-1, 1)

@@ -80,7 +80,7 @@ def _find(text: str) -> list[Path]:
             f"no file matches the pattern {text!r}",
             expected=f"files in {_folder(path)!r}",
         )
-    raise MissingFileError.because(f"there is no file {text!r}", hint=_beside(path))
+    raise MissingFileError.because(f"there is no file {text!r}", hint=similar_files(path))
 
 
 def _check_not_partitioned(folder: Path, files: Sequence[Path]) -> None:
@@ -104,8 +104,13 @@ def _folder(path: Path) -> str:
     return str(Path(os.path.abspath(path)).parent)
 
 
-def _beside(path: Path) -> str:
-    """What may have been meant, or where was looked."""
+def similar_files(path: Path) -> str:
+    """Return a sentence about a file that is not there: what may have been meant, or where it was.
+
+    Example:
+        >>> similar_files(Path("/no_such_folder/rows.csv"))
+        "There is no folder '/no_such_folder' either."
+    """
     folder = Path(_folder(path))
     if not folder.is_dir():
         return f"There is no folder {str(folder)!r} either."

@@ -278,7 +278,8 @@ def as_numbers(values: object, name: str) -> npt.NDArray[Any]:
             f"{name} must be numeric",
             got=str(array.dtype),
             expected="floats, integers or booleans",
-            hint="Encode classes as 0, 1, 2, ... first. GossamerClassifier does that by itself for "
+            hint="Encode classes as 0, 1, 2, ... first, for instance with codes, names = "
+            "pandas.factorize(labels, sort=True). GossamerClassifier does that by itself for "
             "tables in memory, and `gossamer train` for files."
             if name == "label"
             else "",

@@ -13,6 +13,7 @@ from importlib import import_module
 from typing import Any, Final, Protocol, cast
 
 from gossamer.arguments import as_path
+from gossamer.data.files.find import similar_files
 from gossamer.errors import ModelFileError, NotSupportedError, ParameterError, shorten
 from gossamer.files import write_atomically
 from gossamer.logger import warn
@@ -47,6 +48,10 @@ BY_ENDING: Final[dict[str, str]] = {
 COMPLETE: Final = (OWN, "json")
 
 
+class MissingModelError(ModelFileError, FileNotFoundError):
+    """There is no such model file."""
+
+
 class Reader(Protocol):
     """A module that reads a format."""
 
@@ -62,9 +67,16 @@ def load(path: str | os.PathLike[str]) -> Model:
 
     Raises:
         ModelFileError: If it is damaged, or of no known format.
+        MissingModelError: If there is no such file; it is a `FileNotFoundError` too.
         OSError: If the file cannot be read.
     """
-    return from_bytes(as_path(path).read_bytes(), f"the file {os.fspath(path)!r}")
+    try:
+        content = as_path(path).read_bytes()
+    except FileNotFoundError:
+        raise MissingModelError.because(
+            f"there is no file {os.fspath(path)!r}", hint=similar_files(as_path(path))
+        ) from None
+    return from_bytes(content, f"the file {os.fspath(path)!r}")
 
 
 def from_bytes(content: bytes, source: str = "the model") -> Model:

@@ -12,6 +12,7 @@ from gossamer.data import Table
 from gossamer.data.table.sparse import by_row, read_sparse
 from gossamer.errors import DataError
 from gossamer.model.model import Model
+from gossamer.params.suggest import did_you_mean
 
 _BLOCK: Final = 65_536  # rows that are copied at a time
 
@@ -86,7 +87,9 @@ def find_column(model: Model, feature: int | str) -> int:
     if isinstance(feature, str):
         if feature not in model.names:
             raise DataError.because(
-                "there is no such column", got=feature, hint="See feature_name()."
+                "there is no such column",
+                got=feature,
+                hint=did_you_mean(feature, model.names) or "See feature_name().",
             )
         return model.names.index(feature)
     if isinstance(feature, (bool, np.bool_)) or not isinstance(feature, (int, np.integer)):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from gossamer.params import CANONICAL, TABLE
@@ -20,7 +21,7 @@ def parameters(given: Given) -> str:
     else:
         parts.append(note("No parameter was set, or the model does not store parameters."))
     others = [
-        (text(param.name), _value(param.default), text(param.doc, 400))
+        (text(param.name), _value(param.default), _from_markdown(param.doc))
         for param in TABLE.values()
         if param.name not in names
     ]
@@ -29,6 +30,12 @@ def parameters(given: Given) -> str:
         f"{table(('parameter', 'default', 'meaning'), others, kinds='ttw')}</details>"
     )
     return "".join(parts)
+
+
+def _from_markdown(doc: str) -> str:
+    """Return a description of the parameters page as HTML: code stays code, links become text."""
+    plain = re.sub(r"\[([^\]]+)\]\([^)]*\)", r"\1", doc).replace("**", "")
+    return re.sub(r"`([^`]+)`", r"<code>\1</code>", text(plain, 1000))
 
 
 def _told(key: str, name: Any) -> str:
