@@ -14,7 +14,7 @@ from typing import Any, Final, Protocol, cast
 
 from gossamer.arguments import as_path
 from gossamer.errors import ModelFileError, NotSupportedError, ParameterError, shorten
-from gossamer.files import write_atomically
+from gossamer.files import read_file, write_atomically
 from gossamer.logger import warn
 from gossamer.model.files import model_file
 from gossamer.model.model import Model
@@ -64,7 +64,7 @@ def load(path: str | os.PathLike[str]) -> Model:
         ModelFileError: If it is damaged, or of no known format.
         OSError: If the file cannot be read.
     """
-    return from_bytes(as_path(path).read_bytes(), f"the file {os.fspath(path)!r}")
+    return from_bytes(read_file(as_path(path)), f"the file {os.fspath(path)!r}")
 
 
 def from_bytes(content: bytes, source: str = "the model") -> Model:
