@@ -47,6 +47,49 @@ def test_auc_of_numbers_is_an_error_on_the_command_line(tmp_path: Path) -> None:
 # Tables that do not fit
 
 
+def test_booleans_as_text() -> None:
+    pd = pytest.importorskip("pandas")
+    frame = pd.DataFrame({"a": X[:, 0] > 0, "b": X[:, 1]})
+    model = gs.train({"verbose": -1}, gs.Dataset(frame, Y), 3)
+    with pytest.raises(DataError, match=r"column.map\({'True': True, 'False': False}\)"):
+        model.predict(frame.assign(a=frame["a"].astype(str)))
+    with pytest.raises(DataError, match=r"column.map\({'yes': True, 'no': False}\)"):
+        model.predict(frame.assign(a=np.where(frame["a"], "yes", "no")))
+
+
+def test_categories_that_are_spelt_differently() -> None:
+    pd = pytest.importorskip("pandas")
+    frame = pd.DataFrame({"city": np.where(Y > 0, "Rome", "Bern"), "b": X[:, 1]})
+    model = gs.train({"verbose": -1}, gs.Dataset(frame, Y), 3)
+    with pytest.warns(
+        UserWarning, match=r"none of the values of column 'city'.*such as 'R.*'Bern'"
+    ):
+        model.predict(frame.assign(city=frame["city"] + " "))
+    model.predict(frame.assign(city="Oslo").head(3))  # new levels are nothing strange
+    model.predict(frame.assign(city=["Rome", *["Oslo"] * 199]))
+
+
+def test_tables_of_arrow_in_pandas() -> None:
+    pd, pa = pytest.importorskip("pandas"), pytest.importorskip("pyarrow")
+    days = pd.date_range("2020-01-01", periods=200)
+    plain = {"day": days, "zone": days.tz_localize("Asia/Tokyo"), "price": np.arange(200) / 4}
+    model = gs.train({"verbose": -1}, gs.Dataset(pd.DataFrame(plain), np.arange(200)), 3)
+    arrow = {
+        "day": pd.Series(days.date, dtype=pd.ArrowDtype(pa.date32())),
+        "zone": pd.Series(plain["zone"]).astype("timestamp[us, tz=UTC][pyarrow]"),
+        "price": pd.Series(plain["price"]).astype(pd.ArrowDtype(pa.decimal128(12, 2))),
+    }
+    assert np.array_equal(model.predict(pd.DataFrame(arrow)), model.predict(pd.DataFrame(plain)))
+
+
+def test_errors_about_files_do_not_speak_of_data_frames(tmp_path: Path) -> None:
+    rows = tmp_path / "rows.csv"
+    rows.write_text("a,b\n" + "x,1\n" * 30, encoding="utf-8")
+    model = gs.train({"verbose": -1}, gs.Dataset(X[:, :2], Y, feature_name=["a", "b"]), 3)
+    with pytest.raises(DataError, match=r"column 'a' of the file '.*rows.csv' has another type"):
+        model.predict(str(rows))
+
+
 def test_further_columns() -> None:
     pd = pytest.importorskip("pandas")
     frame = pd.DataFrame(X, columns=list("abc"))

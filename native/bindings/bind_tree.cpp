@@ -460,6 +460,7 @@ void bind_tree(nb::module_& m) {
   def_field(params, "num_leaves", shape, &TreeShape::num_leaves);
   def_field(params, "max_depth", shape, &TreeShape::max_depth);
   def_field(params, "depthwise", shape, &TreeShape::depthwise);
+  def_field(params, "symmetric", shape, &TreeShape::symmetric);
   def_field(params, "prune_below", shape, &TreeShape::prune_below);
   const auto search = [](GrowParams& p) -> SplitSearch& { return p.search; };
   def_field(params, "extra_trees", search, &SplitSearch::extra_trees);

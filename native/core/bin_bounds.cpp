@@ -347,11 +347,16 @@ SampledColumns<T> gather_rows(Team& team, const SparseView& matrix, const TypedS
   const std::int64_t n_sample = sample.empty() ? matrix.n_rows : static_cast<std::int64_t>(sample.size());
   const auto row_of = [&](std::int64_t i) { return sample.empty() ? i : sample[static_cast<std::size_t>(i)]; };
   const auto n_columns = static_cast<std::size_t>(matrix.n_columns);
+  constexpr std::int64_t kAhead = 16;  // rows
   // Each thread handles one stretch of the sample, and writes to its own range of every column.
   const std::int64_t n_stretches = team.n_threads();
   std::vector<std::vector<std::int64_t>> next(static_cast<std::size_t>(n_stretches));
   const auto for_entries = [&](std::int64_t s, const auto& body) {
-    for (std::int64_t i = n_sample * s / n_stretches; i < n_sample * (s + 1) / n_stretches; ++i) {
+    const std::int64_t last = n_sample * (s + 1) / n_stretches;
+    for (std::int64_t i = n_sample * s / n_stretches; i < last; ++i) {
+      // Rows of a sample are far apart: without this each of them is waited for.
+      if (i + 2 * kAhead < last) __builtin_prefetch(sparse.begin + row_of(i + 2 * kAhead));
+      if (i + kAhead < last) sparse.prefetch(sparse.begin[row_of(i + kAhead)]);
       const std::int64_t row = row_of(i);
       std::int64_t column = -1;
       for (std::int64_t e = sparse.begin[row]; e < sparse.begin[row + 1]; ++e) {

@@ -1,6 +1,8 @@
 // Upper bounds of the bins of each column, from a sample of its values.
 #pragma once
 
+#include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstdint>
 #include <limits>
@@ -32,6 +34,20 @@ T round_down(double bound) {
   if (static_cast<double>(t) > bound) t = std::nextafter(t, -std::numeric_limits<T>::infinity());
   return t;
 }
+
+// Bounds in the type of the values, padded to a power of two for the branchless search.
+template <class T>
+struct SearchBounds {
+  std::vector<T> bounds;
+  int n_steps = 0;
+
+  explicit SearchBounds(const std::vector<double>& upper) {
+    const auto n = std::bit_ceil(std::max<std::size_t>(upper.size(), 1));
+    n_steps = std::countr_zero(n);
+    bounds.assign(n, std::numeric_limits<T>::infinity());
+    for (std::size_t b = 0; b < upper.size(); ++b) bounds[b] = round_down<T>(upper[b]);
+  }
+};
 
 struct BinOptions {
   std::vector<std::int32_t> max_bin;  // one per column; counts the missing bin

@@ -1,8 +1,7 @@
 // The part of the binned table that takes data in.
 #include <algorithm>
 #include <atomic>
-#include <bit>
-#include <limits>
+#include <cstring>
 #include <numeric>
 #include <stdexcept>
 
@@ -17,20 +16,6 @@ namespace {
 
 constexpr std::int64_t kTileRows = 256;  // a tile's input and output stay in the first cache levels
 
-// Bounds in the type of the values, padded to a power of two for the branchless search.
-template <class T>
-struct SearchBounds {
-  std::vector<T> bounds;
-  int n_steps = 0;
-
-  explicit SearchBounds(const std::vector<double>& upper) {
-    const auto n = std::bit_ceil(std::max<std::size_t>(upper.size(), 1));
-    n_steps = std::countr_zero(n);
-    bounds.assign(n, std::numeric_limits<T>::infinity());
-    for (std::size_t b = 0; b < upper.size(); ++b) bounds[b] = round_down<T>(upper[b]);
-  }
-};
-
 }  // namespace
 
 // Puts entries of features in lanes where they belong; one per stretch of rows.
@@ -42,10 +27,15 @@ class BinMatrix::Placer {
       Place place;
       if (!feature.loose()) {
         Group& group = matrix.groups_[at(feature.group)];
-        place.lane8 = group.two_bytes ? nullptr : group.bins8.data() + feature.lane;
-        place.lane16 = group.two_bytes ? group.bins16.data() + feature.lane : nullptr;
-        place.row_stride = group.row_stride;
-        place.feature = &feature;
+        place.two_bytes = group.two_bytes;
+        place.lane = group.two_bytes ? static_cast<void*>(group.bins16.data() + feature.lane)
+                                     : static_cast<void*>(group.bins8.data() + feature.lane);
+        place.row_stride = static_cast<std::uint8_t>(group.row_stride);
+        place.bundled = feature.bundled;
+        place.n_bins = feature.n_bins();
+        place.zero_bin = feature.zero_bin;
+        place.stride = feature.stride;
+        place.first_value = feature.first_value;
         // Of a lane of its own every value but zero is taken.
         place.taken_modulo = feature.shared ? feature.stride * feature.radix : 0;
       }
@@ -56,35 +46,41 @@ class BinMatrix::Placer {
   // False: the entry is dropped, and the row counts as zero there.
   bool put(const Entry& entry) {
     const Place& place = places_[at(entry.feature)];
-    if (place.lane8 != nullptr) return put(entry, place, place.lane8[entry.row * place.row_stride]);
-    return put(entry, place, place.lane16[entry.row * place.row_stride]);
+    const std::size_t cell = std::size_t{entry.row} * place.row_stride;
+    if (!place.two_bytes) return put(entry, place, static_cast<std::uint8_t*>(place.lane)[cell]);
+    return put(entry, place, static_cast<std::uint16_t*>(place.lane)[cell]);
   }
 
   std::int64_t n_dropped = 0;
   std::vector<Entry> odd;  // what did not fit its bundle
 
  private:
+  // What placing takes of a feature and its group, in half a cache line.
   struct Place {
-    std::uint8_t* lane8 = nullptr;
-    std::uint16_t* lane16 = nullptr;
-    std::int64_t row_stride = 0;
-    const Feature* feature = nullptr;
+    void* lane = nullptr;
+    bool two_bytes = false;
+    bool bundled = false;
+    std::uint8_t row_stride = 0;
+    std::int32_t n_bins = 0;
+    std::int32_t zero_bin = 0;
+    std::int32_t stride = 1;
+    std::int32_t first_value = 0;
     std::int32_t taken_modulo = 0;
   };
 
   template <class Bin>
   bool put(const Entry& entry, const Place& place, Bin& lane) {
-    const Feature& feature = *place.feature;
-    const bool fits = entry.bin < feature.n_bins();
-    if (!feature.bundled) {
+    const bool fits = entry.bin < place.n_bins;
+    if (!place.bundled) {
       if (!fits) throw std::invalid_argument("missing value in a column said to have none");
       // From the bin of zero to this one.
-      lane = static_cast<Bin>(lane + (entry.bin - feature.zero_bin) * feature.stride);
+      lane = static_cast<Bin>(lane + (entry.bin - place.zero_bin) * place.stride);
       return true;
     }
-    const std::int32_t taken = place.taken_modulo == 0 ? lane : lane % place.taken_modulo / feature.stride;
+    const std::int32_t taken = place.taken_modulo == 0 ? lane : lane % place.taken_modulo / place.stride;
     if (taken == 0 && fits) {
-      lane = static_cast<Bin>(lane + (feature.first_value + feature.other_of(entry.bin)) * feature.stride);
+      const std::int32_t other = entry.bin - (entry.bin > place.zero_bin);
+      lane = static_cast<Bin>(lane + (place.first_value + other) * place.stride);
     } else if (is_training_) {
       ++n_dropped;
       return false;
@@ -188,15 +184,19 @@ void BinMatrix::clear(Team& team) {
         }
       }
     }
+    // A row's bytes divide the pattern: both are powers of two.
+    constexpr std::size_t kPattern = 64;
+    std::uint8_t pattern[kPattern];
+    const std::size_t row_bytes = row.size() * (group.two_bytes ? 2 : 1);
+    for (std::size_t i = 0; i < kPattern; ++i) pattern[i] = static_cast<std::uint8_t>(row[i % row.size()]);
+    for (std::size_t i = 0; i < kPattern && group.two_bytes; i += 2) {
+      std::memcpy(pattern + i, &row[i / 2 % row.size()], 2);
+    }
+    auto* const bytes = group.two_bytes ? reinterpret_cast<std::uint8_t*>(group.bins16.data()) : group.bins8.data();
     for_blocks(team, n_rows_, 4096, [&](std::int64_t begin, std::int64_t end, std::int64_t, int) {
-      for (std::int64_t r = begin; r < end; ++r) {
-        for (std::int64_t lane = 0; lane < group.row_stride; ++lane) {
-          if (group.two_bytes) {
-            group.bins16[r * group.row_stride + lane] = row[at(lane)];
-          } else {
-            group.bins8[r * group.row_stride + lane] = static_cast<std::uint8_t>(row[at(lane)]);
-          }
-        }
+      const std::size_t last = at(end) * row_bytes;
+      for (std::size_t to = at(begin) * row_bytes; to < last; to += kPattern) {
+        std::memcpy(bytes + to, pattern, std::min(kPattern, last - to));
       }
     });
   }

@@ -2,14 +2,20 @@
 
 #include <algorithm>
 #include <type_traits>
+#include <utility>
 
 #include "core/bin_bounds.h"
 #include "core/index.h"
+#include "kernels/kernels.h"
 
 namespace gossamer {
 namespace {
 
 constexpr std::int64_t kTileRows = 1024;
+// A tile of compressed rows: its entries and the batches of values stay in the first cache levels.
+constexpr std::int64_t kFewRows = 256;
+constexpr std::int64_t kBatchValues = 1 << 14;
+constexpr std::size_t kMostBatches = 512;
 
 template <class T>
 using FloatOf = std::conditional_t<std::is_same_v<T, float>, float, double>;
@@ -18,7 +24,7 @@ using FloatOf = std::conditional_t<std::is_same_v<T, float>, float, double>;
 // miss. The only bound of a feature of two bins stands right here.
 template <class Float>
 struct Fact {
-  std::int32_t feature = -1;  // -1: not wanted
+  std::int32_t feature = -1;  // -1: not wanted; below: see Batches
   std::uint16_t n_bounds = 0;
   std::uint16_t zero_bin = 0;
   Float bound = 0;          // the first one
@@ -54,6 +60,12 @@ class Binner {
     if (bin == fact.zero_bin) return;
     entries.push_back({static_cast<RowIdx>(row), fact.feature, bin, bin > fact.n_bounds});
   }
+  // The same, written to `to`; returns where the next one goes.
+  Entry* take(std::int64_t row, const Fact<Float>& fact, Float value, Entry* to) const {
+    const std::uint16_t bin = bin_of(fact, value);
+    *to = {static_cast<RowIdx>(row), fact.feature, bin, bin > fact.n_bounds};
+    return to + (bin != fact.zero_bin);
+  }
 
  private:
   std::uint16_t bin_of(const Fact<Float>& fact, Float x) const {
@@ -79,6 +91,90 @@ class Binner {
   MissingKind kind_ = MissingKind::nan;
   std::vector<Fact<Float>> facts_;
   std::vector<Float> bounds_;
+};
+
+// Features that have a lane to themselves and many bins: a value of each is in most rows, and many values at a time
+// are searched for several times as fast. Facts refer to batch b by the feature -2 - b.
+template <class Float>
+class Batches {
+ public:
+  explicit Batches(const std::vector<Feature>& features) {
+    for (std::size_t f = 0; f < features.size() && all_.size() < kMostBatches; ++f) {
+      const Feature& feature = features[f];
+      if (feature.loose() || feature.bundled || feature.n_value_bins < 4) continue;
+      all_.push_back({static_cast<std::int32_t>(f), &feature, SearchBounds<Float>(feature.upper)});
+    }
+  }
+
+  std::size_t size() const { return all_.size(); }
+  std::int64_t tile_rows() const {
+    return std::clamp<std::int64_t>(kBatchValues / static_cast<std::int64_t>(all_.size() + 1), 32, kFewRows);
+  }
+  std::int32_t feature(std::size_t b) const { return all_[b].feature; }
+
+  // The values of a tile of one reader.
+  class Tile {
+   public:
+    explicit Tile(const Batches& batches)
+        : batches_(batches),
+          room_(batches.tile_rows()),
+          n_(batches.size(), 0),
+          values_(batches.size() * at(room_)),
+          rows_(values_.size()) {}
+
+    void add(std::int32_t feature, std::int64_t row, Float value) {
+      const auto b = at(-2 - feature);
+      const std::size_t place = b * at(room_) + at(n_[b]++);
+      values_[place] = value;
+      rows_[place] = static_cast<RowIdx>(row);
+    }
+    // Writes the entries to `to`, and forgets them; returns where the next one goes.
+    Entry* take(Entry* to) {
+      for (std::size_t b = 0; b < n_.size(); ++b) to = take(b, to);
+      return to;
+    }
+
+   private:
+    Entry* take(std::size_t b, Entry* to) {
+      const Batch& batch = batches_.all_[b];
+      std::uint16_t bins[kFewRows];
+      BinValuesArgs<Float> args;
+      args.values = values_.data() + b * at(room_);
+      args.n = std::exchange(n_[b], 0);
+      args.bounds = batch.bounds.bounds.data();
+      args.n_steps = batch.bounds.n_steps;
+      args.missing_bin = static_cast<std::uint16_t>(batch.facts->n_value_bins);
+      args.zero_is_missing = batch.facts->missing_kind == MissingKind::zero;
+      args.nan_is_zero = batch.facts->missing_kind == MissingKind::nan_is_zero;
+      args.bins = bins;
+      if constexpr (std::is_same_v<Float, float>) {
+        kernels().bin_values_f32(args);
+      } else {
+        kernels().bin_values_f64(args);
+      }
+      const auto zero_bin = static_cast<std::uint16_t>(batch.facts->zero_bin);
+      const RowIdx* const rows = rows_.data() + b * at(room_);
+      for (std::int64_t i = 0; i < args.n; ++i) {
+        *to = {rows[i], batch.feature, bins[i], bins[i] == args.missing_bin};
+        to += bins[i] != zero_bin;
+      }
+      return to;
+    }
+
+    const Batches& batches_;
+    std::int64_t room_;  // values that a batch can hold
+    std::vector<std::int64_t> n_;
+    std::vector<Float> values_;
+    std::vector<RowIdx> rows_;
+  };
+
+ private:
+  struct Batch {
+    std::int32_t feature;
+    const Feature* facts;
+    SearchBounds<Float> bounds;
+  };
+  std::vector<Batch> all_;
 };
 
 // A source of which `Reader` reads stretches.
@@ -111,34 +207,51 @@ class RowSource final : public BinnedSource<RowSource<T, Index>, T> {
             std::vector<char> wanted)
       : RowSource::BinnedSource(view.n_rows, features, std::move(wanted)),
         sparse_(sparse),
+        batches_(features),
         by_column_(at(view.n_columns)) {
     for (std::size_t f = 0; f < features.size(); ++f) {
       by_column_[at(features[f].column)] = this->binner_.fact(static_cast<std::int64_t>(f));
     }
+    for (std::size_t b = 0; b < batches_.size(); ++b) {
+      Fact<FloatOf<T>>& fact = by_column_[at(features[at(batches_.feature(b))].column)];
+      if (fact.feature >= 0) fact.feature = -2 - static_cast<std::int32_t>(b);
+    }
   }
 
   struct Reader final : EntryReader {
-    Reader(const RowSource& s, std::int64_t begin, std::int64_t e) : source(s), row(begin), end(e) {}
+    Reader(const RowSource& s, std::int64_t begin, std::int64_t e)
+        : source(s), row(begin), end(e), tile_rows(s.batches_.tile_rows()), batches(s.batches_) {}
     bool next(std::vector<Entry>& entries) override {
       entries.clear();
       if (row >= end) return false;
       const auto& s = source.sparse_;
-      for (const std::int64_t tile_end = std::min(row + kTileRows, end); row < tile_end; ++row) {
+      const std::int64_t tile_end = std::min(row + tile_rows, end);
+      entries.resize(at(s.begin[tile_end] - s.begin[row] + 1));  // one more: what is not kept is written, too
+      Entry* to = entries.data();
+      for (; row < tile_end; ++row) {
         std::int64_t column = -1;
         for (std::int64_t e = s.begin[row]; e < s.begin[row + 1]; ++e) {
           column = s.index(e, column);
           const auto& fact = source.by_column_[at(column)];
-          if (fact.feature >= 0) source.binner_.take(row, fact, static_cast<FloatOf<T>>(s.values[e]), entries);
+          const auto value = static_cast<FloatOf<T>>(s.values[e]);
+          if (fact.feature >= 0) {
+            to = source.binner_.take(row, fact, value, to);
+          } else if (fact.feature < -1) {
+            batches.add(fact.feature, row, value);
+          }
         }
       }
+      entries.resize(at(batches.take(to) - entries.data()));
       return true;
     }
     const RowSource& source;
-    std::int64_t row, end;
+    std::int64_t row, end, tile_rows;
+    typename Batches<FloatOf<T>>::Tile batches;
   };
 
  private:
   TypedSparse<T, Index> sparse_;
+  Batches<FloatOf<T>> batches_;
   std::vector<Fact<FloatOf<T>>> by_column_;
 };
 

@@ -44,7 +44,7 @@ struct SparseColumns {
 };
 
 // Reads a stretch of rows, tile by tile. Within a tile, and from tile to tile, the rows of a feature
-// increase, and so do the features of a row.
+// increase, and so do the features of a row; of compressed rows, features that have a lane to themselves may come last.
 class EntryReader {
  public:
   virtual ~EntryReader() = default;

@@ -19,6 +19,7 @@ struct TreeShape {
   std::int64_t num_leaves = 31;
   std::int64_t max_depth = 0;  // 0: no limit
   bool depthwise = false;
+  bool symmetric = false;    // depthwise, and all leaves of a level have the same split
   double prune_below = 0.0;  // splits of a grown tree with a smaller gain are undone, see prune.h
 };
 

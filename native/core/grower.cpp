@@ -45,6 +45,9 @@ Grower::Grower(GrowData data, std::unique_ptr<LeafEvaluator> evaluator)
 Grower::~Grower() = default;
 
 void Grower::choose_evaluator(std::span<const GrowParams> params) {
+  if (params[0].shape.symmetric && (own_evaluator_ || vector_leaves_ || params[0].by_value.sorted != nullptr)) {
+    throw std::invalid_argument("symmetric trees are grown on histograms of one output, and on the CPU");
+  }
   if (own_evaluator_) return;
   const bool sorted = params[0].by_value.sorted != nullptr;
   if (evaluator_ && (vector_leaves_ || sorted == evaluator_->has_values())) return;
@@ -91,6 +94,7 @@ void Grower::start(Team& team, const TreeTask& task) {
   nodes_.clear();
   values_.clear();
   committed_.clear();
+  staying_.clear();
   nodes_.reserve(static_cast<std::size_t>(std::min<std::int64_t>(4 * shape.num_leaves + 8, 1 << 20)));
   rows_.start(team, task.rows, task.n_rows, pages_ != nullptr);
   if (pages_) pages_->start(team, rows_);
@@ -150,6 +154,7 @@ void Grower::push(std::int32_t node) {
 Frontier::Limits Grower::batch_limits(Team& team) {
   constexpr std::int64_t kNoLimit = std::numeric_limits<std::int64_t>::max();
   const TreeShape& shape = params_->shape;
+  if (shape.symmetric) return {kNoLimit, kNoLimit};
   // Below the last level no leaf is searched: there are no histograms to be limited.
   const bool is_last = shape.depthwise && shape.max_depth > 0 && frontier_.next().depth + 1 >= shape.max_depth;
   const std::int64_t most_nodes = is_last ? kNoLimit : evaluator_->most_nodes();
@@ -194,7 +199,11 @@ void Grower::expand(Team& team, std::span<const std::int32_t> batch, bool last) 
   }
   if (!evaluator_->has_no_rows()) evaluator_->rows_were_split(team, split_nodes_);
   std::vector<std::int32_t> again;
-  if (!last) again = note_changes();
+  if (params_->shape.symmetric) {
+    again = stay();
+  } else if (!last) {
+    again = note_changes();
+  }
   for (const std::int32_t leaf : again) jobs_.push_back(job_of(leaf, -1));
   evaluate(team, jobs_);
   // No histogram was built: the rows still have to be split.
@@ -263,7 +272,7 @@ void Grower::make_children(std::int32_t node) {
     parent.children[side] = number;
     GrowNode& child = at(number);
     child.depth = parent.depth + 1;
-    child.key = mix_bits(parent.key * 2 + static_cast<std::uint64_t>(side));
+    child.key = mix_bits(parent.key * 2 + (params_->shape.symmetric ? 0 : static_cast<std::uint64_t>(side)));
     evaluator_->values(number, parent.split.l2, values(node), values(number));
     child.free_value = *values(number);
     if (limits_ == nullptr) continue;
@@ -296,7 +305,11 @@ void Grower::evaluate(Team& team, std::span<const LeafJob> jobs) {
     if (!node.split.forced) node.forced = -1;
     if (node.split.feature < 0) {
       // Wider limits may give the leaf a split later.
-      if (!monotone_.changes_others()) evaluator_->forget(job.node);
+      if (params_->shape.symmetric && job.may_split) {
+        staying_.push_back(job.node);
+      } else if (!monotone_.changes_others()) {
+        evaluator_->forget(job.node);
+      }
       continue;
     }
     constexpr double kInfinity = std::numeric_limits<double>::infinity();
@@ -306,6 +319,20 @@ void Grower::evaluate(Team& team, std::span<const LeafJob> jobs) {
   for (const std::int32_t node : hopeless) {
     if (!at(node).expanded) evaluator_->forget(node);
   }
+}
+
+// ---- symmetric trees ----
+
+// The leaves that the last level has not split go on to the next one; those that may still be split are returned.
+std::vector<std::int32_t> Grower::stay() {
+  std::vector<std::int32_t> again;
+  for (const std::int32_t leaf : staying_) {
+    at(leaf).depth += 1;
+    at(leaf).key = mix_bits(at(leaf).key * 2);
+    if (may_split(at(leaf))) again.push_back(leaf);
+  }
+  staying_.clear();
+  return again;
 }
 
 // ---- monotone constraints that change other leaves ----

@@ -77,6 +77,7 @@ class Grower {
   void evaluate(Team& team, std::span<const LeafJob> jobs);
   void search_again(Team& team, std::int32_t node);
   std::vector<std::int32_t> note_changes();
+  std::vector<std::int32_t> stay();
   LeafJob job_of(std::int32_t node, std::int32_t parent) const;
   bool may_split(const GrowNode& node) const;
   void push(std::int32_t node);
@@ -105,6 +106,7 @@ class Grower {
   std::vector<GrowNode> nodes_;          // leaves, nodes, and expanded nodes that were not used
   std::vector<double> values_;           // n_outputs_ by node, before shrinkage
   std::vector<std::int32_t> committed_;  // nodes in the order in which they were split
+  std::vector<std::int32_t> staying_;    // symmetric trees: leaves that the split of their level leaves whole
   GrowStats stats_;
   bool rounds_in_place_ = false;
   std::span<std::uint32_t> row_values_;

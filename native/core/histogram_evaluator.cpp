@@ -203,6 +203,7 @@ void HistogramEvaluator::evaluate(Team& team, std::span<const LeafJob> jobs, std
     } else {
       search(team, leaves_, families_, shares_.empty() ? nullptr : &shares_[at(data_.exchange->shard())], best_);
     }
+    if (is_symmetric()) search_level(team, best_);
     search_sources(team, leaves_, best_);
     const auto n_jobs = static_cast<std::int64_t>(jobs.size());
     const std::int64_t per_task = std::max<std::int64_t>(8, n_jobs / (2 * team.n_threads()));
@@ -230,20 +231,21 @@ void HistogramEvaluator::evaluate(Team& team, std::span<const LeafJob> jobs, std
 
 void HistogramEvaluator::make_families(std::span<const LeafJob> jobs) {
   families_.clear();
+  const bool all_blocks = votes_ || is_symmetric();
   for (std::size_t i = 0; i < jobs.size(); ++i) {
     Family& family = families_.emplace_back();
     family.parent = jobs[i].parent;
     family.jobs[0] = i;
     const NodeState& own = state(jobs[i].node);
     if (family.parent < 0) {
-      family.alive = own.histogram && !votes_ ? own.alive : own_blocks_;
+      family.alive = own.histogram && !all_blocks ? own.alive : own_blocks_;
     } else {
       // Which child is built depends on the rows of all shards, so that all of them choose the same.
       const bool left_is_smaller = own.sums.count <= state(jobs[i + 1].node).sums.count;
       family.jobs[0] = left_is_smaller ? i : i + 1;
       family.jobs[1] = left_is_smaller ? i + 1 : i;
       family.subtracts = state(family.parent).histogram != nullptr;
-      family.alive = family.subtracts && !votes_ ? std::move(state(family.parent).alive) : own_blocks_;
+      family.alive = family.subtracts && !all_blocks ? std::move(state(family.parent).alive) : own_blocks_;
       ++i;
     }
   }
@@ -332,6 +334,7 @@ void HistogramEvaluator::list_leaves(std::span<const LeafJob> jobs) {
       const LeafJob& job = jobs[family.jobs[side]];
       SearchedLeaf& leaf = leaves_[family.jobs[side]];
       leaf.job = &job;
+      leaf.in_level = is_symmetric();
       leaf.sums = state(job.node).sums;
       leaf.histogram = state(job.node).histogram.get();
       if (side == 1 && family.subtracts) {
@@ -367,6 +370,7 @@ double HistogramEvaluator::own_gain(const LeafJob& job, const Sums& sums) const 
 }
 
 void HistogramEvaluator::settle(const SearchedLeaf& leaf, int thread, const Found& found, BestSplit& split) {
+  if (leaf.in_level) return settle_in_level(leaf, thread, found, split);
   NodeState& node = state(leaf.job->node);
   split = found.split;
   split.gain = found.gain;
@@ -388,7 +392,7 @@ bool HistogramEvaluator::complete(const SearchedLeaf& leaf, int thread, BestSpli
   // The rounding error of a zero gain must not count as a gain.
   const double gain = split.gain - leaf.own_gain;
   const bool is_noise = gain <= 1e-12 * std::abs(split.gain);
-  split.gain = gain * layout().gradient_unit * layout().gradient_unit / layout().hessian_unit;
+  split.gain = real_gain(gain);
   if (is_noise || split.gain <= search_->rules.min_gain_to_split) return false;
   finish_split(leaf, thread, split, left);
   split.left_count = left.count;

@@ -7,6 +7,8 @@
 // subtracts and searches them. The shards then tell each other their best splits, and all take the best of them. Where
 // shards vote, each keeps the histograms of its own rows, and only the cells of the features with the most votes are
 // added up (histogram_voting.cpp).
+//
+// In symmetric trees, the jobs are all leaves of a level, and get the same split (level_search.cpp).
 #pragma once
 
 #include <compare>
@@ -81,7 +83,10 @@ class HistogramEvaluator : public LeafEvaluator {
     double* gains = nullptr;
     const char* elected = nullptr;
 
-    bool is_searched() const { return job != nullptr && job->may_split && sums.count > 0; }
+    bool in_level = false;  // its split is its level's
+
+    bool may_split() const { return job != nullptr && job->may_split && sums.count > 0; }
+    bool is_searched() const { return may_split() && !in_level; }
   };
 
   // Features with a source of splits other than histograms.
@@ -101,6 +106,9 @@ class HistogramEvaluator : public LeafEvaluator {
   }
   // One unit of leaf values: units of the layout over real units.
   double value_scale() const { return layout().hessian_unit / layout().gradient_unit; }
+  double real_gain(double gain) const {
+    return gain * layout().gradient_unit * layout().gradient_unit / layout().hessian_unit;
+  }
   SplitRules rules_of(const Feature& feature) const;
   SearchArgs search_args(const SearchedLeaf& leaf, const FeatureCells& cells, const Feature& feature, int thread);
   const ValueLimits* limits_of(const SearchedLeaf& leaf, std::int32_t f, int thread, ValueLimits& limits);
@@ -150,6 +158,12 @@ class HistogramEvaluator : public LeafEvaluator {
     std::int32_t first_alive, n_alive;  // range in the family's blocks
     Found found[2] = {};
     std::vector<std::int32_t> alive[2] = {};
+  };
+  // A feature in all leaves of a level.
+  struct LevelScratch {
+    std::vector<double> gains;  // by candidate, summed over the leaves
+    std::int64_t n_missing = 0;
+    std::vector<std::int64_t> cells;  // of one leaf
   };
 
   void plan_features();
@@ -206,6 +220,16 @@ class HistogramEvaluator : public LeafEvaluator {
   void force(const SearchedLeaf& leaf, int thread, BestSplit& split);
   bool has_cells(const SearchedLeaf& leaf, std::int32_t f) const;
 
+  // One split for all leaves of a level (level_search.cpp).
+  bool is_symmetric() const { return task_.params[0].shape.symmetric; }
+  double level_gain(const SearchedLeaf& leaf, const Sums& left, const SplitRules& rules) const;
+  void add_level_gains(const SearchedLeaf& leaf, std::int32_t f, int thread);
+  std::pair<std::int64_t, std::int64_t> level_candidates(const Feature& own, std::int32_t f, const double* gains) const;
+  Found search_level_on(std::int32_t f, int thread);
+  bool is_majority_left(const BestSplit& split, int thread);
+  void search_level(Team& team, std::span<Found> best);
+  void settle_in_level(const SearchedLeaf& leaf, int thread, const Found& found, BestSplit& split);
+
   std::shared_ptr<const SparseRows> sparse_;  // nullptr: no sparse columns
   std::unique_ptr<ResidentRows> resident_;
   std::vector<CellShare> shares_;         // by shard; empty: there are no other shards
@@ -230,6 +254,7 @@ class HistogramEvaluator : public LeafEvaluator {
   std::vector<Buffer<double>> search_scratch_;  // by thread
   std::vector<Buffer<std::uint64_t>> marginal_scratch_;
   std::vector<Buffer<std::uint64_t>> zero_scratch_;
+  std::vector<LevelScratch> level_scratch_;
 };
 
 }  // namespace gossamer

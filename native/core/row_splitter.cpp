@@ -66,11 +66,12 @@ void RowSplitter::find_lane(const BinMatrix& matrix) {
   }
 }
 
-// The side of each value of the lane.
+// The side of each value of the lane; of a lane of one byte, of each value that a byte can have.
 template <class GoesLeft>
 void RowSplitter::fill_table(const GoesLeft& goes_left) {
-  table_.resize(at(feature_->lane_values));
-  for (std::size_t v = 0; v < table_.size(); ++v) {
+  const std::size_t n_values = at(feature_->lane_values);
+  table_.assign(two_bytes_ ? n_values : std::size_t{256}, 0);
+  for (std::size_t v = 0; v < n_values; ++v) {
     table_[v] = goes_left(feature_->bin_of_lane(static_cast<std::uint32_t>(v)));
   }
 }

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <stdexcept>
+#include <type_traits>
 
 #include "core/matrix_view.h"
 
@@ -50,6 +51,12 @@ struct TypedSparse {
   const Index* indices;
   const std::int64_t* begin;
   std::int64_t limit;  // indices are below it
+
+  // Asks for the memory of entry e, which need not exist.
+  void prefetch(std::int64_t e) const {
+    __builtin_prefetch(indices + e);
+    if constexpr (std::is_pointer_v<decltype(values)>) __builtin_prefetch(values + e);
+  }
 
   // The index of entry e, greater than `last`, the one before it in its slice (-1: there is none).
   // A matrix is checked when it is handed over, but another thread may write to its arrays after

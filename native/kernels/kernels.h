@@ -47,7 +47,7 @@ struct SparseBuildArgs {
 struct PartitionArgs {
   const void* column = nullptr;             // bins of the split feature, or values of its lane, by row
   int row_shift = 0;                        // row r is at column[r << row_shift]
-  const std::uint8_t* goes_left = nullptr;  // by value of the lane: 1 or 0; else the three below decide
+  const std::uint8_t* goes_left = nullptr;  // by value of the lane (256 if of one byte): 1 or 0; else the three below
   const RowIdx* rows = nullptr;             // nullptr: first_row, first_row + 1, ...
   std::int64_t first_row = 0;
   std::int64_t n_rows = 0;

@@ -84,6 +84,41 @@ inline __m128i gather_bins(const Column<uint8_t, kStrided>& column, const RowIdx
   return _mm_set_epi64x(static_cast<long long>(high), static_cast<long long>(low));
 }
 
+// The bins of sixteen rows.
+template <bool kContiguous, bool kStrided>
+inline __m128i load_bins(const Column<uint8_t, kStrided>& column, const PartitionArgs& a, int64_t i) {
+  if constexpr (kContiguous && !kStrided) {
+    return _mm_loadu_si128(reinterpret_cast<const __m128i*>(column.bins + a.first_row + i));
+  } else if constexpr (kContiguous) {
+    RowIdx rows[16];
+    for (int k = 0; k < 16; ++k) rows[k] = static_cast<RowIdx>(a.first_row + i + k);
+    return gather_bins(column, rows);
+  } else {
+    return gather_bins(column, a.rows + i);
+  }
+}
+
+// The table of a lane of one byte as bits: sixteen values are looked up at once.
+struct BySet : ByTable {
+  __m128i low, high;  // of values below 128, and of the others
+
+  explicit BySet(const PartitionArgs& a) : ByTable(a) {
+    alignas(16) uint64_t bits[4];
+    for (int k = 0; k < 4; ++k) {
+      const __m512i left = _mm512_loadu_si512(goes_left + 64 * k);
+      bits[k] = _mm512_test_epi8_mask(left, left);
+    }
+    low = _mm_load_si128(reinterpret_cast<const __m128i*>(bits));
+    high = _mm_load_si128(reinterpret_cast<const __m128i*>(bits + 2));
+  }
+  __mmask16 holds(__m128i values) const {
+    const __m128i byte = _mm_and_si128(_mm_srli_epi16(values, 3), _mm_set1_epi8(31));
+    const __m128i bits = _mm_mask_shuffle_epi8(_mm_shuffle_epi8(low, byte), _mm_movepi8_mask(values), high, byte);
+    const __m128i powers = _mm_set1_epi64x(static_cast<long long>(0x8040201008040201));
+    return _mm_test_epi8_mask(bits, _mm_shuffle_epi8(powers, _mm_and_si128(values, _mm_set1_epi8(7))));
+  }
+};
+
 // Which of sixteen rows go left.
 template <class Bin, bool kContiguous, bool kStrided, class Rule>
 inline __mmask16 decide(const Column<Bin, kStrided>& column, const Rule& rule, const PartitionArgs& a, int64_t i) {
@@ -102,19 +137,15 @@ inline __mmask16 decide(const Column<Bin, kStrided>& column, const Rule& rule, c
 template <class Bin, bool kContiguous, bool kStrided>
 inline __mmask16 decide(const Column<uint8_t, kStrided>& column, const ByThreshold& rule, const PartitionArgs& a,
                         int64_t i) {
-  __m128i bins;
-  if constexpr (kContiguous && !kStrided) {
-    bins = _mm_loadu_si128(reinterpret_cast<const __m128i*>(column.bins + a.first_row + i));
-  } else if constexpr (kContiguous) {
-    RowIdx rows[16];
-    for (int k = 0; k < 16; ++k) rows[k] = static_cast<RowIdx>(a.first_row + i + k);
-    bins = gather_bins(column, rows);
-  } else {
-    bins = gather_bins(column, a.rows + i);
-  }
+  const __m128i bins = load_bins<kContiguous>(column, a, i);
   const __m128i threshold = _mm_set1_epi8(static_cast<char>(rule.threshold));
   const __m128i missing = _mm_set1_epi8(static_cast<char>(rule.missing));
   return static_cast<__mmask16>(_mm_cmple_epu8_mask(bins, threshold) | _mm_cmpeq_epi8_mask(bins, missing));
+}
+
+template <class Bin, bool kContiguous, bool kStrided>
+inline __mmask16 decide(const Column<uint8_t, kStrided>& column, const BySet& rule, const PartitionArgs& a, int64_t i) {
+  return rule.holds(load_bins<kContiguous>(column, a, i));
 }
 
 // Compresses into a register and stores all 16 slots: vpcompressd to memory is microcoded there
@@ -214,7 +245,12 @@ int64_t partition_with(const PartitionArgs& a) {
 #endif
 
 int64_t partition_u8(const PartitionArgs& a) {
-  return a.goes_left != nullptr ? partition_with<uint8_t, ByTable>(a) : partition_with<uint8_t, ByThreshold>(a);
+#if defined(GOSSAMER_AVX512)
+  using OfBytes = BySet;
+#else
+  using OfBytes = ByTable;
+#endif
+  return a.goes_left != nullptr ? partition_with<uint8_t, OfBytes>(a) : partition_with<uint8_t, ByThreshold>(a);
 }
 
 int64_t partition_u16(const PartitionArgs& a) {

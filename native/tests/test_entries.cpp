@@ -27,8 +27,9 @@ std::vector<Item> naive_entries(const Table<T>& table, const std::vector<Feature
   return items;
 }
 
-// Reads a stretch, and checks the order that readers promise.
-std::vector<Item> read_all(const EntrySource& source, std::size_t n_features, std::int64_t begin, std::int64_t end) {
+// Reads a stretch, and checks the order that readers promise. `own_lanes`: the features of a row are in any order.
+std::vector<Item> read_all(const EntrySource& source, std::size_t n_features, std::int64_t begin, std::int64_t end,
+                           bool own_lanes = false) {
   std::vector<Item> items;
   std::vector<std::int64_t> last_row(n_features, -1);
   std::vector<std::int32_t> last_feature(at(source.n_rows), -1);
@@ -40,7 +41,7 @@ std::vector<Item> read_all(const EntrySource& source, std::size_t n_features, st
       const std::int64_t row = e.row;
       n_disordered += row < begin || row >= end;
       n_disordered += row <= last_row[at(e.feature)];
-      n_disordered += e.feature <= last_feature[e.row];
+      n_disordered += !own_lanes && e.feature <= last_feature[e.row];
       last_row[at(e.feature)] = row;
       last_feature[e.row] = e.feature;
       items.emplace_back(e.feature, e.row, e.bin, e.missing);
@@ -104,14 +105,17 @@ Table<T> random_table(std::int64_t n_rows, std::int64_t n_columns, double share,
 template <class T>
 void check_type(MissingKind kind) {
   Random random(31);
-  const auto features = all_kinds_of_features(kind);
+  auto features = all_kinds_of_features(kind);
   Table<T> table = random_table<T>(2345, 16, 0.3, random);
   std::vector<char> wanted(features.size(), 1);
   const std::vector<std::pair<std::int64_t, std::int64_t>> stretches{{0, 2345}, {0, 0},       {2345, 2345},
                                                                      {64, 200}, {1023, 2345}, {700, 701}};
-  for (const bool some : {false, true}) {
+  for (const auto& [some, own_lanes] : {std::pair{false, false}, {true, false}, {false, true}, {true, true}}) {
     for (std::size_t f = 0; f < wanted.size(); ++f) wanted[f] = !some || f % 3 != 1;
+    for (Feature& feature : features) feature.group = own_lanes ? 0 : -1;
     CAPTURE(some);
+    CAPTURE(own_lanes);
+    const bool in_any_order = own_lanes;
     for_views(table, [&](const auto& view) {
       const auto source = make_source(view, features, wanted);
       CHECK(source->n_rows == 2345);
@@ -121,7 +125,7 @@ void check_type(MissingKind kind) {
         CAPTURE(end);
         const auto expected = naive_entries(table, features, wanted, begin, end);
         if (end - begin > 1000) CHECK(expected.size() > 1000);
-        CHECK(read_all(*source, features.size(), begin, end) == expected);
+        CHECK(read_all(*source, features.size(), begin, end, in_any_order) == expected);
       }
     });
   }
@@ -377,6 +381,40 @@ TEST_SUITE("entries") {
       CHECK_THROWS_AS(check(begin, {0, 4, 1, 2}, true), std::invalid_argument);
     }
     CHECK(check({0, 1, 1, 3}, {0, 4, 1, 9}, true).in_range);  // what follows the last one does not count
+  }
+
+  TEST_CASE("one wrong index among thousands of slices") {
+    Random random(37);
+    constexpr std::int64_t kSlices = 1500;
+    std::vector<std::int64_t> begin{0};
+    std::vector<std::int32_t> right;
+    for (std::int64_t s = 0; s < kSlices; ++s) {
+      std::int32_t index = static_cast<std::int32_t>(random.below(20));
+      for (std::int64_t n = random.below(5); n > 0; --n, index += 1 + static_cast<std::int32_t>(random.below(20))) {
+        right.push_back(index);
+      }
+      begin.push_back(static_cast<std::int64_t>(right.size()));
+    }
+    SparseView view;
+    view.begin = begin.data();
+    view.n_rows = kSlices;
+    view.n_columns = 100;
+    const auto check = [&](const std::vector<std::int32_t>& indices) {
+      view.indices = indices.data();
+      return check_sparse(view, static_cast<std::int64_t>(right.size()));
+    };
+    CHECK(check(right).in_range);
+    CHECK(check(right).canonical);
+    for (std::int64_t s = 0; s < kSlices; ++s) {
+      CAPTURE(s);
+      for (std::int64_t e = begin[at(s)]; e < begin[at(s) + 1]; ++e) {
+        std::vector<std::int32_t> wrong = right;
+        wrong[at(e)] = random.chance(0.5) ? -1 : 100;
+        if (check(wrong).in_range) FAIL_CHECK("an index out of range was not seen");
+        wrong[at(e)] = e > begin[at(s)] ? right[at(e) - 1] : right[at(e)];
+        if (check(wrong).canonical != (e == begin[at(s)])) FAIL_CHECK("an index that occurs twice was not seen");
+      }
+    }
   }
 }
 

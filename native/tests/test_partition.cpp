@@ -106,7 +106,7 @@ void check_lane(std::int64_t n_rows, std::int64_t n_values, int shift, Random& r
   const std::int64_t n_all = 2 * n_rows + 20;
   Buffer<Bin> lanes((n_all << shift) + 1);
   for (auto& v : lanes) v = static_cast<Bin>(random.below(n_values));
-  std::vector<std::uint8_t> table(at(n_values));
+  std::vector<std::uint8_t> table(sizeof(Bin) == 1 ? 256 : at(n_values));
   for (auto& left : table) left = random.chance(0.5);
   std::vector<RowIdx> gathered;
   for (std::int64_t i = 0; i < n_rows; ++i) gathered.push_back(static_cast<RowIdx>(2 * i + random.below(2)));

@@ -20,6 +20,7 @@ from gossamer.callbacks import (
     report_metrics,
     reset_parameter,
 )
+from gossamer.compat.shap import register_with_import as _register_with_import
 from gossamer.cv import cv
 from gossamer.data import Dataset, Sequence
 from gossamer.errors import (
@@ -121,7 +122,10 @@ _ESTIMATORS = {
     "LGBMRanker": "GossamerRanker",
     "LGBMRegressor": "GossamerRegressor",
 }
+_DASK = ("DaskLGBMClassifier", "DaskLGBMModel", "DaskLGBMRanker", "DaskLGBMRegressor")
 _MODULES = ("compat", "plot", "sklearn", "tune")
+
+_register_with_import()
 
 
 def __getattr__(name: str) -> Any:
@@ -132,6 +136,8 @@ def __getattr__(name: str) -> Any:
         return import_module(f"gossamer.{name}")
     if name in _ESTIMATORS:
         return getattr(import_module("gossamer.sklearn"), _ESTIMATORS[name])
+    if name in _DASK:
+        return getattr(import_module("gossamer.dask"), name)
     if name == "QuantileSketch":
         return import_module("gossamer.sketch").QuantileSketch
     if name in __all__:
@@ -142,7 +148,7 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     """Tell consoles and notebooks of the names that are imported later."""
-    return sorted({*globals(), *__all__, *_MODULES, "__version__"})
+    return sorted({*globals(), *__all__, *_DASK, *_MODULES, "__version__"})
 
 
 def _version() -> str:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
-from typing import Any, cast
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
+from typing import Any, Final, cast
 
 from gossamer.arguments import as_list, check_flags
 from gossamer.callbacks import CallbackEnv, EarlyStopException, EvalResult, early_stopping
@@ -29,6 +30,9 @@ from gossamer.params.given import as_dict
 from gossamer.params.unused import may_warn
 
 Callback = Callable[[CallbackEnv], Any]
+
+# Whether Ctrl-C is raised by who called `train`.
+_raises: Final = ContextVar("raises", default=False)
 
 
 @check_flags
@@ -187,7 +191,25 @@ def _keep_so_far(run: Run) -> None:
             booster.best_iteration, run.results = best[0] + 1, best[1]
             restore_best(booster, with_scores=True)
             break
-    warn(f"Training was interrupted after {n_rounds} rounds; the model has these rounds.")
+    if not _raises.get():
+        warn(f"Training was interrupted after {n_rounds} rounds; the model has these rounds.")
+
+
+@contextmanager
+def raises_interrupts() -> Iterator[None]:
+    """Trainings in here need not tell of Ctrl-C: the caller raises KeyboardInterrupt.
+
+    Example:
+        >>> with raises_interrupts():
+        ...     model = train({"verbosity": -1}, Dataset([[1.0], [2.0]] * 20, [0, 1] * 20), 2)
+        ...     if model.was_interrupted:
+        ...         raise KeyboardInterrupt
+    """
+    token = _raises.set(True)
+    try:
+        yield
+    finally:
+        _raises.reset(token)
 
 
 def _warn_of_two_classes(params: Params, train_set: Dataset) -> None:

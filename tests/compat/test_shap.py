@@ -74,19 +74,44 @@ def test_models_of_other_libraries_are_left_alone() -> None:
     assert shap.TreeExplainer(model).shap_values(X).shape == (200, 4)
 
 
-def test_scripts_need_no_call() -> None:
-    """Under other libraries' names, it is enough that shap is imported before the training."""
-    script = """
+SCRIPT = """
 import warnings; warnings.simplefilter("ignore")
-import numpy as np, shap
-import gossamer.compat.{library} as lib
+import sys, numpy as np
+{first}
+import {library} as lib
 x = np.random.default_rng(0).normal(size=(100, 3))
 model = lib.{estimator}(n_estimators=3).fit(x, x[:, 0])
-print(shap.TreeExplainer(model).shap_values(x).shape)
+assert ("shap" in sys.modules) == bool({first!r})
+import shap
+print(shap.TreeExplainer(model).shap_values(x).shape, shap.explainers._tree.__spec__.loader)
 """
-    for library, estimator in (("lightgbm", "LGBMRegressor"), ("xgboost", "XGBRegressor")):
-        text = script.format(library=library, estimator=estimator)
-        done = subprocess.run(
-            [sys.executable, "-c", text], capture_output=True, text=True, check=True
-        )
-        assert done.stdout.strip() == "(100, 3)"
+
+
+@pytest.mark.parametrize("first", ["", "import shap"])
+@pytest.mark.parametrize(
+    ("library", "estimator"),
+    [
+        ("gossamer", "LGBMRegressor"),
+        ("gossamer.compat.lightgbm", "LGBMRegressor"),
+        ("gossamer.compat.xgboost", "XGBRegressor"),
+    ],
+)
+def test_scripts_need_no_call(library: str, estimator: str, first: str) -> None:
+    text = SCRIPT.format(library=library, estimator=estimator, first=first)
+    done = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, check=True)
+    assert done.stdout.startswith("(100, 3) <_frozen_importlib_external.SourceFileLoader")
+
+
+def test_one_finder_waits_for_the_import() -> None:
+    script = """
+import sys, gossamer
+from gossamer.compat.shap import register_with_import
+register_with_import()
+print(sum(type(finder).__module__ == "gossamer.compat.shap" for finder in sys.meta_path))
+import shap
+print(sum(type(finder).__module__ == "gossamer.compat.shap" for finder in sys.meta_path))
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.split() == ["1", "0"]

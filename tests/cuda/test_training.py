@@ -398,6 +398,7 @@ REFUSED: dict[str, dict[str, Any]] = {
     "monotone_penalty": {"monotone_constraints": [1, 0, 0, 0], "monotone_penalty": 0.5},
     "feature_contri": {"feature_contri": [1, 1, 1, 0.5]},
     "cegb_penalty_split": {"cegb_penalty_split": 1e-3},
+    "grow_policy": {"grow_policy": "symmetric"},
     "num_leaves": {"num_leaves": 100_000},
 }
 

@@ -98,6 +98,12 @@ CONFIGURATIONS: dict[str, tuple[dict[str, Any], str, dict[str, Any]]] = {
     "columns": ({"feature_fraction": 0.6, "feature_fraction_bynode": 0.7}, "number", {}),
     "extra trees": ({"extra_trees": True}, "number", {}),
     "depthwise": ({"grow_policy": "depthwise", "max_depth": 4}, "number", {}),
+    "symmetric": ({"grow_policy": "symmetric", "max_depth": 4}, "number", {}),
+    "symmetric, categories": (
+        {"grow_policy": "symmetric", "cat_target_statistics": "off", "extra_trees": True},
+        "class",
+        {"categorical_feature": [4, 5]},
+    ),
     "monotone": (
         {
             "monotone_constraints": [1, -1, 0, 0, 0, 0, 0],

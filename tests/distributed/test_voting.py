@@ -88,6 +88,12 @@ def test_several_values_per_leaf_are_refused() -> None:
         train_on(params)
 
 
+def test_symmetric_trees_are_refused() -> None:
+    params = {"tree_learner": "voting", "grow_policy": "symmetric"}
+    with pytest.raises(gossamer.NotSupportedError, match="grow_policy=symmetric"):
+        train_on(params)
+
+
 def test_it_has_no_effect_on_one_machine() -> None:
     whole = gossamer.Dataset(TABLE, label=SIGNAL)
     voted = gossamer.train({"tree_learner": "voting", "verbosity": -1}, whole, 2)

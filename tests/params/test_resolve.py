@@ -361,6 +361,11 @@ def test_derived_seeds_never_change():
         ({"max_depth": 6, "grow_policy": "depthwise"}, 64),
         ({"max_depth": 40, "grow_policy": "depthwise"}, 131072),
         ({"max_depth": 0}, 31),
+        ({"grow_policy": "symmetric"}, 64),
+        ({"grow_policy": "symmetric", "max_depth": 3}, 8),
+        ({"grow_policy": "symmetric", "num_leaves": 31}, 16),
+        ({"grow_policy": "symmetric", "num_leaves": 100, "max_depth": 5}, 32),
+        ({"grow_policy": "oblivious", "max_depth": 16}, 2**16),
     ],
 )
 def test_max_depth_limits_leaves(given: dict[str, Any], n_leaves: int):

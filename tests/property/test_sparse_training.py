@@ -179,6 +179,7 @@ TREES: list[dict[str, Any]] = [
     {"feature_fraction_bynode": 0.5},
     {"lambda_l1": 0.1, "lambda_l2": 1.0, "path_smooth": 1.0},
     {"grow_policy": "depthwise", "max_depth": 4},
+    {"grow_policy": "symmetric", "max_depth": 4},
 ]
 MISSING: list[dict[str, Any]] = [{}, {}, {"zero_as_missing": True}, {"use_missing": False}]
 

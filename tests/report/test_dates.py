@@ -9,7 +9,7 @@ import pytest
 from report.pages import QUIET, Page
 
 import gossamer as gs
-from gossamer.report.dates import date_text, date_ticks
+from gossamer.data.table.date_text import date_text, date_ticks
 
 
 def test_the_page_shows_dates(tmp_path: Path) -> None:

@@ -15,7 +15,9 @@ from gossamer.cli.options import Console, table_options, text_options_of, thread
 from gossamer.cli.read import check_folder, open_table, read_table
 from gossamer.cli.terminal import Style
 from gossamer.cli.text_table import format_number, format_table
+from gossamer.data.table.date_text import date_text
 from gossamer.data.table.names import no_such_column
+from gossamer.data.table.times import to_seconds
 from gossamer.errors import DataError
 from gossamer.model import Booster
 from gossamer.params.suggest import did_you_mean
@@ -328,6 +330,8 @@ class _Dependence(_Explanation):
 def _levels_of(model: Booster, column: int, grid: Any) -> list[Any]:
     """Return the values of a grid as the user wrote them."""
     levels = model.levels
+    if model.model.is_date(column):
+        return [date_text(seconds) for seconds in to_seconds(np.asarray(grid)).tolist()]
     if levels is None or column not in levels.by_column:
         return list(np.asarray(grid).tolist())
     names = levels.by_column[column]

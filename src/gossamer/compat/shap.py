@@ -5,17 +5,23 @@ from __future__ import annotations
 import functools
 import sys
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any, Final
 
-_MARK = "takes_gossamer_models"
+if TYPE_CHECKING:
+    from importlib.abc import Loader
+    from importlib.machinery import ModuleSpec
+    from types import ModuleType
+
+_MARK: Final = "takes_gossamer_models"
+_TREES: Final = "shap.explainers._tree"
 
 
 def register() -> None:
     """Make `shap.TreeExplainer(model)` work for boosters and estimators of this package.
 
-    Models that were trained under the names of LightGBM and XGBoost do this by themselves where
-    `shap` was imported before the training. It changes `shap` for our models only; calling it
-    twice has no effect.
+    `import gossamer` and `import shap` in the same program, in any order, are enough: this is for
+    programs that take the finders of others off `sys.meta_path`. It changes `shap` for our models
+    only; calling it twice has no effect.
 
     Raises:
         ImportError: If the package is not installed.
@@ -28,7 +34,7 @@ def register() -> None:
         >>> shap.TreeExplainer(model).shap_values(x).shape  # doctest: +SKIP
         (100, 2)
     """
-    ensemble = import_module("shap.explainers._tree").TreeEnsemble
+    ensemble = import_module(_TREES).TreeEnsemble
     original = ensemble.__init__
     if hasattr(original, _MARK):
         return
@@ -42,9 +48,44 @@ def register() -> None:
     ensemble.__init__ = init
 
 
-def register_if_imported() -> None:
-    """Do what `register` does, if the script has imported `shap`."""
-    if "shap.explainers._tree" in sys.modules:
+def register_with_import() -> None:
+    """Do what `register` does as soon as the program imports `shap`; at once if it already has."""
+    if _TREES in sys.modules:
+        register()
+    elif not any(isinstance(finder, _Finder) for finder in sys.meta_path):
+        sys.meta_path.insert(0, _Finder())
+
+
+class _Finder:
+    """Waits for the import of the module that reads models; other modules are not its concern."""
+
+    def find_spec(self, fullname: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
+        if fullname != _TREES:
+            return None
+        sys.meta_path.remove(self)
+        from importlib.util import find_spec
+
+        spec = find_spec(fullname)
+        if spec is not None and spec.loader is not None:
+            loader: Any = _Loader(spec.loader)  # (the class of loaders takes long to import)
+            spec.loader = loader
+        return spec
+
+
+class _Loader:
+    """Loads the module as its own loader does, and registers our models."""
+
+    def __init__(self, own: Loader) -> None:
+        self._own = own
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType | None:
+        return self._own.create_module(spec)
+
+    def exec_module(self, module: ModuleType) -> None:
+        if module.__spec__ is not None:
+            module.__spec__.loader = self._own
+        module.__loader__ = self._own
+        self._own.exec_module(module)
         register()
 
 

@@ -85,6 +85,8 @@ def check_on_gpu(
             )
         if params.monotone_penalty:
             raise _refusal("monotone_penalty", params.monotone_penalty, "its default 0.0")
+    if params.grow_policy == "symmetric":
+        raise _refusal("grow_policy", params.grow_policy, "lossguide or depthwise")
     if params.tree_method in ("exact", "approx"):
         raise _refusal("tree_method", params.tree_method, "hist")
     if params.multi_strategy == "multi_output_tree" and objective.n_outputs > 1:

@@ -22,6 +22,7 @@ from gossamer.data.storage.binned import BinnedTable, trainable
 from gossamer.data.table.frames import frame_names, is_frame, without_columns
 from gossamer.data.table.matrix import Values
 from gossamer.data.table.names import default_names, listing
+from gossamer.data.table.time_columns import TimeKinds
 from gossamer.errors import DataError
 from gossamer.params import Params
 
@@ -40,6 +41,7 @@ class Columns:
         categorical: The categorical ones, increasing.
         levels: What codes of text and categories stand for; None: all columns are numbers.
         weights: How likely each is to be drawn when features are sampled; None: equally.
+        times: The columns that are dates or times; None: not known.
     """
 
     names: tuple[str, ...]
@@ -47,6 +49,7 @@ class Columns:
     categorical: tuple[int, ...] = ()
     levels: Levels | None = None
     weights: npt.NDArray[np.float64] | None = None
+    times: TimeKinds | None = None
 
     @property
     def n_columns(self) -> int:

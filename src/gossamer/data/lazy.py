@@ -58,6 +58,7 @@ class LazyData:
         version: How often fields were set.
         built: What it was built to; None: not built yet.
         fixed_params: Parameters that no training can change once it is built.
+        default_params: Parameters that are used where neither these nor a training's say otherwise.
     """
 
     data: Any
@@ -73,6 +74,7 @@ class LazyData:
     version: int = 0
     built: BuiltData | None = None
     fixed_params: tuple[str, ...] = BINNING_PARAMS
+    default_params: Mapping[str, Any] = field(default_factory=dict)
     lock: RLock = field(default_factory=RLock)
 
     def __post_init__(self) -> None:
@@ -104,9 +106,9 @@ class LazyData:
             return built
 
     def _make(self, of_trainings: Mapping[str, Any]) -> BuiltData:
-        own = params = resolve(self._own_params, context="dataset")
+        own = params = self._with_defaults(self._own_params)
         if not _are_same(self.params, self._own_params):  # the user has changed them since
-            params = resolve(self.params, context="dataset")
+            params = self._with_defaults(self.params)
         if of_trainings:
             both = {**params.to_dict(given_only=True), **of_trainings}
             params = resolve(both, context="dataset")
@@ -120,6 +122,11 @@ class LazyData:
         if reference is not None:
             _warn_of_overridden(params, reference.source.params)
         return build(request, reference)
+
+    def _with_defaults(self, given: Mapping[str, Any]) -> Params:
+        params = resolve(given, context="dataset")
+        missing = {n: v for n, v in self.default_params.items() if n not in params.given}
+        return resolve({**given, **missing}, context="dataset") if missing else params
 
     def save(self, path: Path) -> None:
         """Write the data set to a binary file."""

@@ -49,7 +49,7 @@ def find_top_k(network: Mapping[str, Any], params: Params) -> int:
     """Return how many features a worker proposes for a leaf; 0: there is no vote.
 
     Raises:
-        NotSupportedError: If leaves have several values.
+        NotSupportedError: If leaves have several values, or levels one split.
 
     Example:
         >>> from gossamer.params import resolve
@@ -64,6 +64,11 @@ def find_top_k(network: Mapping[str, Any], params: Params) -> int:
         raise NotSupportedError.because(
             "tree_learner=voting cannot be combined with multi_strategy=multi_output_tree",
             hint='Use tree_learner="data", or one tree for each output.',
+        )
+    if params.grow_policy == "symmetric":
+        raise NotSupportedError.because(
+            "tree_learner=voting cannot be combined with grow_policy=symmetric",
+            hint='Use tree_learner="data".',
         )
     return int(network.get("top_k", TABLE["top_k"].default))
 

@@ -12,6 +12,7 @@ import numpy.typing as npt
 from gossamer.data.categories.levels import Levels
 from gossamer.data.table.columns import Level
 from gossamer.data.table.names import default_names, names_for
+from gossamer.data.table.time_columns import DATES, TimeKinds
 from gossamer.model.derived import Derived
 from gossamer.model.ensemble.fold_record import FoldRecord
 from gossamer.objectives import Objective
@@ -35,6 +36,7 @@ class Model:
         table_names: Names of the columns in the training table, where they are not `names`.
         folds: Members and out-of-fold scores of an ensemble over folds; None: it is no such model,
             or was changed since.
+        times: The columns that were dates or times in training; None: not known.
     """
 
     objective: Objective
@@ -48,6 +50,7 @@ class Model:
     class_names: tuple[Level, ...] | None = None
     table_names: list[str] | None = None
     folds: FoldRecord | None = None
+    times: TimeKinds | None = None
 
     @property
     def n_columns(self) -> int:
@@ -58,6 +61,10 @@ class Model:
     def has_own_names(self) -> bool:
         """Whether the names are the user's rather than Column_0, Column_1, ..."""
         return self.names != default_names(len(self.names))
+
+    def is_date(self, column: int) -> bool:
+        """Whether a column was dates in training, as far as is known."""
+        return (self.times or {}).get(column) in DATES
 
     def names_for(self, found: Sequence[str]) -> list[str] | None:
         """Return the names by which the columns of a table are known; None: by none."""

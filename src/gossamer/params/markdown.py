@@ -44,6 +44,8 @@ Some values depend on others:
   six numbers of the splitmix64 sequence that starts at `seed`.
 - `max_depth` above 0 without `num_leaves` sets `num_leaves` to 2^`max_depth`, but to at most 31
   unless `grow_policy=depthwise`.
+- With `grow_policy=symmetric`, `max_depth` is 6 unless it is set, and at most 16. If `num_leaves`
+  is set, there are only as many levels as it allows.
 - A bagging fraction below 1 without `bagging_freq` sets `bagging_freq=1`; LightGBM would silently
   use all rows. Set `bagging_freq=0` explicitly to turn bagging off.
 - With `path_smooth` above 0, `min_data_in_leaf` is at least 2. If `min_data_in_leaf` is 0 and
@@ -59,6 +61,8 @@ These combinations raise an error:
 - `pos_bagging_fraction` or `neg_bagging_fraction` with an objective other than `binary`
 - `data_sample_strategy=goss` or `mvs` with bagging, or with rates that are too large
 - `other_rate` with `top_rate=auto`; see [row sampling](sampling.md)
+- `grow_policy=symmetric` with constraints, costs, forced splits and others; see [symmetric
+  trees](how_growth.md#symmetric-trees)
 
 <p hidden><label>Search: <input type="search" id="parameter-search"
 placeholder="leaves, xgboost, sampling, ..."></label> <span id="parameter-count"

@@ -17,6 +17,7 @@ from gossamer.params.check_monotone import check_monotone
 from gossamer.params.check_prune import check_prune
 from gossamer.params.check_quantiles import check_quantiles
 from gossamer.params.check_sampling import check_sampling
+from gossamer.params.check_symmetric import MOST_LEVELS, check_symmetric, n_levels
 from gossamer.params.coerce import coerce, did_you_mean
 from gossamer.params.param import Param
 from gossamer.params.peer_names import OTHER_NAMES
@@ -203,7 +204,11 @@ def _consequences(values: Mapping[str, Any], given: Mapping[str, Any]) -> dict[s
             for index, name in enumerate(DERIVED_SEEDS)
             if name not in given
         }
-    if values["max_depth"] > 0 and "num_leaves" not in given:
+    if values["grow_policy"] == "symmetric":
+        most = values["num_leaves"] if "num_leaves" in given else None
+        found["max_depth"] = n_levels(values["max_depth"], most)
+        found["num_leaves"] = 2 ** min(found["max_depth"], MOST_LEVELS)
+    elif values["max_depth"] > 0 and "num_leaves" not in given:
         # Level by level, depth is the limit that was asked for; best first, 31 leaves are plenty.
         depthwise = values["grow_policy"] == "depthwise"
         most = TABLE["num_leaves"].high if depthwise else TABLE["num_leaves"].default
@@ -312,4 +317,5 @@ def _check_together(params: Params) -> None:
     check_prune(params)
     check_quantiles(params)
     check_sampling(params)
+    check_symmetric(params)
     check_boosting(params)

@@ -126,9 +126,14 @@ CORE: Final = (
         (),
         "enum",
         "lossguide",
-        "Split the leaf with the largest gain first (`lossguide`), or grow level by level "
-        "(`depthwise`).",
-        choices={"lossguide": ("leafwise", "leaf-wise"), "depthwise": ("depth-wise",)},
+        "Split the leaf with the largest gain first (`lossguide`), grow level by level "
+        "(`depthwise`), or use one split for all leaves of a level (`symmetric`, as in CatBoost; "
+        "`max_depth` is the number of levels).",
+        choices={
+            "lossguide": ("leafwise", "leaf-wise"),
+            "depthwise": ("depth-wise",),
+            "symmetric": ("symmetrictree", "oblivious"),
+        },
     ),
     _core(
         "tree_learner",

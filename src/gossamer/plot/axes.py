@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
+from gossamer.data.table.date_text import LAST_SECOND, date_ticks
 from gossamer.errors import ParameterError, import_needed
 
 if TYPE_CHECKING:
@@ -138,6 +139,19 @@ def name_places(set_ticks: Any, names: Sequence[str], is_x: bool = True) -> None
     turn = {"rotation": 30, "ha": "right"} if is_x and sum(map(len, names)) > 45 else {}
     # A dollar sign in a name is a dollar sign.
     set_ticks(range(len(names)), labels=list(names), parse_math=False, **turn)
+
+
+def show_dates(axis: Any, low: float, high: float) -> None:
+    """Write dates along an axis of seconds since 1970.
+
+    Args:
+        axis: The x or the y axis.
+        low: The first moment that is drawn.
+        high: The last one.
+    """
+    if abs(low) < LAST_SECOND and abs(high) < LAST_SECOND:
+        ticks, texts = date_ticks(low, high)
+        axis.set_ticks(ticks, labels=texts)
 
 
 def label_axes(

@@ -9,6 +9,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from gossamer.data.table.date_text import date_text
 from gossamer.errors import DataError, ParameterError
 from gossamer.model import Booster
 from gossamer.model.inspection.changed_columns import values_of
@@ -61,6 +62,8 @@ class Explained:
         if self.is_categorical(column):
             label = category_labels(self.model, column, np.array([value])).tolist()[0]
             return f"{label:g}" if isinstance(label, float) else str(label)
+        if self.model.is_date(column):
+            return date_text(value)
         return format_threshold(float(f"{value:.4g}") if abs(value) < 1e4 else value, 4)
 
     def output(self, output: Any) -> int:

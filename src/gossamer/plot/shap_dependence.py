@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from gossamer.data.table.date_text import date_text, date_ticks
 from gossamer.errors import DataError
 from gossamer.model.inspection.changed_columns import find_column
 from gossamer.model.inspection.partial import category_labels
 from gossamer.plot.arguments import checks_arguments
-from gossamer.plot.axes import Look, label_axes, make_axes, name_places, takes_look
+from gossamer.plot.axes import Look, label_axes, make_axes, name_places, show_dates, takes_look
 from gossamer.plot.colour_scale import draw_scale
 from gossamer.plot.models import find_booster
 from gossamer.plot.shap_data import Explained, Floats, explain
@@ -133,7 +134,11 @@ def _places(
         ax.set_xlim(low - 0.5 * width, end + width)
         ticks = [tick for tick in ax.xaxis.get_major_locator()() if low <= tick <= high]
         texts = [f"{tick:g}" for tick in ticks]
+        if found.model.is_date(column) and len(known):
+            ticks, texts = date_ticks(low, high)
         ax.set_xticks([*ticks, end + 0.5 * width], labels=[*texts, "missing"])
+    elif found.model.is_date(column):
+        show_dates(ax.xaxis, low, high)
     return x
 
 
@@ -177,4 +182,5 @@ def _draw_points(ax: Any, found: Explained, x: Floats, y: Floats, other: int | N
     if known.any():
         ax.scatter(x[known], y[known], c=value_colours(by[known]), **style)
         low, high = np.quantile(by[known], [0.05, 0.95])
-        draw_scale(ax, name, f"{low:.3g}", f"{high:.3g}")
+        ends = [date_text(v) if found.model.is_date(other) else f"{v:.3g}" for v in (low, high)]
+        draw_scale(ax, name, *ends)

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gossamer.errors import ParameterError
+from gossamer.model.inspection.changed_columns import find_column
 from gossamer.plot.arguments import checks_arguments
-from gossamer.plot.axes import Pair, check_pair, label_axes, make_axes
+from gossamer.plot.axes import Pair, check_pair, label_axes, make_axes, show_dates
 from gossamer.plot.models import find_booster
 from gossamer.plot.style import LOW
 
@@ -84,6 +85,8 @@ def plot_split_value_histogram(
     room = 0.2 * (edges[-1] - edges[0])
     ax.set_xlim(check_pair(xlim, "xlim") or (edges[0] - room, edges[-1] + room))
     ax.set_ylim(check_pair(ylim, "ylim") or (0, counts.max() * 1.1))
+    if model.model.is_date(find_column(model.model, feature)):
+        show_dates(ax.xaxis, *ax.get_xlim())
     locator: Any = ax.yaxis.get_major_locator()
     locator.set_params(integer=True)
     label_axes(

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from gossamer.binning import MissingKind
+from gossamer.data.table.date_text import date_text
 from gossamer.model.model import Model
 from gossamer.tree import Tree
 
@@ -148,7 +149,8 @@ def condition_of(
     if threshold == np.inf and kind is not MissingKind.NAN_IS_ZERO and not missing_left:
         words = "known" if kind is MissingKind.NAN else "neither 0 nor missing"
         return Condition("is", (words,), "")
-    text = (format_threshold(threshold, precision),)
+    is_date = model.is_date(int(tree.column[node]))
+    text = (date_text(threshold) if is_date else format_threshold(threshold, precision),)
     if kind is MissingKind.NAN_IS_ZERO:
         return Condition("≤", text, "")
     words = "missing" if kind is MissingKind.NAN else "0 or missing"

@@ -123,11 +123,12 @@ def gather(
 
 def _find_dates(model: Model, data: Any) -> frozenset[int]:
     """The columns of the model that are dates in the data."""
+    known = frozenset(c for c in range(model.n_columns) if model.is_date(c))
     found = date_names(data)
     if not found:
-        return frozenset()
+        return known
     names = model.names_for(frame_names(data)) or model.names
-    return frozenset(i for i, name in enumerate(names) if name in found)
+    return known | {i for i, name in enumerate(names) if name in found}
 
 
 def _find_booster(booster: Any) -> tuple[Booster, Any, Any]:

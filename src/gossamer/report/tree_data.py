@@ -10,8 +10,8 @@ from typing import Any, Final
 import numpy as np
 
 from gossamer.binning.bins import MissingKind
+from gossamer.data.table.date_text import date_text
 from gossamer.model.model import Model
-from gossamer.report.dates import date_text
 from gossamer.report.html import clean, to_json
 from gossamer.tree import Tree
 

@@ -319,7 +319,7 @@ class GossamerModel(Ensembles):
             if n_threads != self._booster.resolved_params.num_threads:
                 kwargs["num_threads"] = n_threads
         found: npt.NDArray[Any] = self._booster.predict(
-            check_rows(self, X, self._booster.levels, validate_features),
+            self._check_rows(X, validate_features),
             start_iteration=start_iteration,
             num_iteration=num_iteration,
             raw_score=raw_score,
@@ -328,6 +328,10 @@ class GossamerModel(Ensembles):
             **kwargs,
         )
         return found
+
+    def _check_rows(self, x: Any, validate_features: bool | None) -> Any:
+        """Check rows to predict against those the model was fitted on."""
+        return check_rows(self, x, self._booster.levels, validate_features)
 
     # ---- files ----
 

@@ -101,7 +101,7 @@ def _is_fitting(estimator: Any, x: Any) -> bool:
         and x.dtype in _FLOATS
         and len(x) > 0
         and x.shape[1] == estimator.n_features_in_
-        and not hasattr(estimator, "feature_names_in_")  # it warns where names are gone
+        and "feature_names_in_" not in vars(estimator)  # it warns where names are gone
     )
 
 

@@ -58,7 +58,8 @@ def make_grow_params(params: Params) -> _native.GrowParams:
     grow = _native.GrowParams()
     grow.num_leaves = params.num_leaves
     grow.max_depth = max(params.max_depth, 0)
-    grow.depthwise = params.grow_policy == "depthwise"
+    grow.depthwise = params.grow_policy != "lossguide"
+    grow.symmetric = params.grow_policy == "symmetric"
     grow.extra_trees = params.extra_trees
     grow.learning_rate = params.learning_rate / params.num_parallel_tree
     grow.lambda_l1 = params.lambda_l1

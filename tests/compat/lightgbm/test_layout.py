@@ -68,9 +68,17 @@ def test_errors_are_lightgbm_errors(table: tuple[np.ndarray, np.ndarray]) -> Non
         lgb.LGBMRegressor().predict(table[0])
 
 
-def test_dask_estimators_are_those_of_gossamer() -> None:
+@pytest.mark.parametrize("kind", ["Classifier", "Ranker", "Regressor"])
+def test_dask_estimators_are_lightgbms_here_and_ours_under_plain_names(kind: str) -> None:
     dask = pytest.importorskip("gossamer.dask")
-    assert lgb.DaskLGBMRegressor is dask.DaskGossamerRegressor
+    ours = getattr(dask, f"DaskGossamer{kind}")
+    assert getattr(gossamer, f"DaskLGBM{kind}") is ours
+    assert f"DaskLGBM{kind}" in dir(gossamer)
+    named = getattr(lgb, f"DaskLGBM{kind}")
+    assert issubclass(named, ours)
+    local = named(num_leaves=5, eta=0.2).to_local()
+    assert type(local) is getattr(lgb, f"LGBM{kind}")
+    assert local.get_params()["eta"] == 0.2
 
 
 def test_models_are_text_that_lightgbm_reads(table: tuple[np.ndarray, np.ndarray]) -> None:

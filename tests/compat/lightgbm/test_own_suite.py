@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -271,3 +272,26 @@ def test_the_classifier_takes_one_label_a_row() -> None:
 def test_dask_estimators_have_a_client() -> None:
     pytest.importorskip("distributed")
     assert lgb.DaskLGBMRegressor().get_params()["client"] is None
+
+
+def test_cv_divides_queries_as_lightgbm_does() -> None:
+    splitter = pytest.importorskip("sklearn.model_selection").GroupKFold(3)
+    params = {**QUIET, "objective": "lambdarank", "eval_at": 3, "min_data_in_leaf": 5}
+    sizes = [4, 16, 10, 10] * 5  # queries of one size may be placed in any order
+    grades = np.digitize(Y, [-1.0, 1.0])
+    data = {
+        package: package.Dataset(X, grades, group=sizes, free_raw_data=False)
+        for package in (lgb, gossamer)
+    }
+    found = lgb.cv(params, data[lgb], 3, None, 3)
+    assert found == lgb.cv(params, data[lgb], 3, folds=splitter)
+    assert found != gossamer.cv(params, data[gossamer], 3, nfold=3)
+    with pytest.raises(ValueError, match="queries"):
+        lgb.cv(params, data[lgb], 3, nfold=21)
+
+
+def test_cv_divides_queries_without_scikit_learn(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "sklearn.model_selection", None)
+    params = {**QUIET, "objective": "lambdarank", "eval_at": 3}
+    data = lgb.Dataset(X, np.digitize(Y, [-1.0, 1.0]), group=[10] * 20)
+    assert list(lgb.cv(params, data, 2)) == ["valid ndcg@3-mean", "valid ndcg@3-stdv"]

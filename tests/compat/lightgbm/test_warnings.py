@@ -72,8 +72,8 @@ def heeded() -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("heeded")
-@pytest.mark.filterwarnings("ignore:Training was interrupted")
-def test_ctrl_c_raises() -> None:
+@pytest.mark.filterwarnings("error")
+def test_ctrl_c_raises_and_does_not_warn() -> None:
     def interrupt(env: Any) -> None:
         if env.iteration == 3:
             os.kill(os.getpid(), signal.SIGINT)
@@ -84,3 +84,22 @@ def test_ctrl_c_raises() -> None:
         lgb.cv({"verbosity": -1}, lgb.Dataset(X, Y), 50, callbacks=[interrupt])
     with pytest.raises(KeyboardInterrupt):
         lgb.LGBMClassifier(n_estimators=50).fit(X, Y, callbacks=[interrupt])
+
+
+@pytest.mark.parametrize("depth", [5, 9])
+def test_a_depth_without_leaves(depth: int, capsys: pytest.CaptureFixture[str]) -> None:
+    params = {"max_depth": depth, "verbosity": 0}
+    lgb.Booster(params, lgb.Dataset(X, Y))
+    assert f"max_depth={depth} without num_leaves" in capsys.readouterr().out
+    for quiet in ({"max_depth": 4}, {"num_leaf": 31}, {"max_depth": "5"}, {"verbose": -1}):
+        given = {**params, **quiet}
+        if "verbose" in quiet:
+            del given["verbosity"]
+        lgb.Booster(given, lgb.Dataset(X, Y))
+        assert capsys.readouterr().out == ""
+
+
+def test_labels_that_are_a_column() -> None:
+    with pytest.warns(UserWarning, match="column-vector"):
+        data = lgb.Dataset(X, Y.reshape(-1, 1))
+    np.testing.assert_array_equal(data.construct().get_label().ravel(), Y.astype(np.float32))

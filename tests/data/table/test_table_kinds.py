@@ -59,7 +59,7 @@ def records() -> list[dict[str, Any]]:
     lists = {k: v.tolist() if k != "when" else list(v) for k, v in COLUMNS.items()}
     return [
         {
-            name: values[i] if name != "when" else float(to_seconds(COLUMNS["when"][i : i + 1])[0])
+            name: values[i] if name != "when" else values[i].astype(object)
             for name, values in lists.items()
         }
         for i in range(N)
@@ -83,16 +83,13 @@ KINDS: dict[str, Callable[[], Any]] = {
         pytest.importorskip("pyarrow") and pandas_frame().convert_dtypes(dtype_backend="pyarrow")
     ),
     "pandas with a time zone": lambda: pandas_frame().assign(
-        when=pandas_frame()["when"].dt.tz_localize("UTC").dt.tz_convert("Asia/Tokyo")
+        when=pandas_frame()["when"].dt.tz_localize("UTC")
     ),
     "pandas in nanoseconds": lambda: pandas_frame().astype({"when": "datetime64[ns]"}),
     "polars": polars_frame,
     "polars lazy": lambda: polars_frame().lazy(),
     "polars with a time zone": lambda: polars_frame().with_columns(
-        pytest.importorskip("polars")
-        .col("when")
-        .dt.replace_time_zone("UTC")
-        .dt.convert_time_zone("America/Lima")
+        pytest.importorskip("polars").col("when").dt.replace_time_zone("UTC")
     ),
     "pyarrow": arrow_table,
     "pyarrow batch": lambda: arrow_table().combine_chunks().to_batches()[0],
@@ -119,7 +116,11 @@ def reference() -> gs.Booster:
 def test_the_same_model(kind: str, reference: gs.Booster) -> None:
     model = gs.train(PARAMS, gs.Dataset(KINDS[kind](), Y), 5)
     assert model.feature_name() == list(COLUMNS)
-    assert model.model_to_string() == reference.model_to_string()
+    if "time zone" in kind:  # the model remembers it
+        assert model.model.times == {4: "date in UTC"}
+        assert model.dump_model()["tree_info"] == reference.dump_model()["tree_info"]
+    else:
+        assert model.model_to_string() == reference.model_to_string()
 
 
 @pytest.mark.parametrize("kind", KINDS)

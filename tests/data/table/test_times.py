@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import date, datetime, time, timedelta, timezone
+from datetime import date, datetime, time, timezone
 
 import numpy as np
 import pytest
@@ -29,7 +29,7 @@ def model() -> gs.Booster:
         np.datetime64("2024-05-01T00:00:00.000000000"),
         date(2024, 5, 1),
         datetime(2024, 5, 1),
-        datetime(2024, 5, 1, 2, tzinfo=timezone(timedelta(hours=2))),
+        datetime(2024, 5, 1, tzinfo=timezone.utc),
     ],
     ids=str,
 )

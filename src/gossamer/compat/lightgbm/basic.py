@@ -13,7 +13,6 @@ from gossamer.callbacks import EvalResult
 from gossamer.compat.lightgbm.conflicts import read_params
 from gossamer.compat.lightgbm.data_set import Dataset
 from gossamer.compat.lightgbm.shown_params import loaded_params
-from gossamer.compat.shap import register_if_imported
 from gossamer.data import Sequence
 from gossamer.errors import GossamerError
 from gossamer.logger import register_logger, warn
@@ -92,7 +91,6 @@ class Booster(gossamer.model.Booster):
     @classmethod
     def adopt(cls, booster: gossamer.model.Booster) -> Booster:
         """Return the same model, training included, as one of this class."""
-        register_if_imported()
         if isinstance(booster, cls):
             return booster
         adopted = cls.__new__(cls)

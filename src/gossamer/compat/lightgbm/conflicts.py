@@ -12,6 +12,8 @@ from gossamer.params.suggest import did_you_mean
 
 # Conflicts that LightGBM's Python package finds: it raises warnings. Its core prints.
 _CHOSEN_IN_PYTHON: Final = ("num_iterations", "early_stopping_round", "objective", "metric")
+# From this depth on, a tree can have more than the 31 leaves of the default.
+_DEPTH_OF_MORE_LEAVES: Final = 5
 
 
 def read_params(params: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
@@ -29,10 +31,24 @@ def read_params(params: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
     if not isinstance(params, Mapping):
         return params
     found = without_unknown(params)
+    _hint_at_leaves(found)
     for name, value in found.items():
         if CANONICAL[name] == "early_stopping_round" and isinstance(value, str):
             raise ParameterTypeError.because(f"{name} must be an integer", got=value)
     return found
+
+
+def _hint_at_leaves(params: Mapping[str, Any]) -> None:
+    """Say, as LightGBM does, that a depth alone leaves trees at the default number of leaves."""
+    given = {CANONICAL[name]: value for name, value in params.items() if value is not None}
+    depth, verbosity = given.get("max_depth"), given.get("verbosity")
+    if "num_leaves" in given or not isinstance(depth, int) or depth < _DEPTH_OF_MORE_LEAVES:
+        return
+    if not isinstance(verbosity, int) or verbosity >= 0:
+        show(
+            f"[Warning] max_depth={depth} without num_leaves: trees have at most 31 leaves. "
+            "Pass num_leaves as well."
+        )
 
 
 def without_unknown(params: Mapping[str, Any]) -> dict[str, Any]:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
 import gossamer.data
+from gossamer.data.files.file_kinds import kind_of
 from gossamer.errors import DataError
+from gossamer.logger import warn
 from gossamer.params import BINNING_PARAMS
 
 # Parameters that LightGBM does not let change once a data set is constructed.
@@ -24,7 +28,8 @@ class Dataset(gossamer.data.Dataset):
 
     As in LightGBM, weights that are all 1 become None and positions become numbers in
     `construct()`. Parameters about how data is read cannot change afterwards, and
-    `get_field()` needs a constructed data set.
+    `get_field()` needs a constructed data set. The first column of a text file is the label,
+    unless `label_column` names another one.
 
     Example:
         >>> data = Dataset([[1.0], [2.0], [3.0]], weight=[1.0, 1.0, 1.0])
@@ -36,6 +41,11 @@ class Dataset(gossamer.data.Dataset):
         """Keep the arguments; see `gossamer.Dataset`."""
         super().__init__(*args, **kwargs)
         self._lazy.fixed_params = _FIXED
+        if _has_label_first(self.data) and not isinstance(self.label, str):
+            self._lazy.default_params = {"label_column": 0}
+        shape = np.shape(self.label) if isinstance(self.label, np.ndarray) else ()
+        if shape[1:] == (1,):
+            warn("label is a column-vector; LightGBM expects an array of one dimension.")
 
     @property
     def weight(self) -> Any:
@@ -69,6 +79,16 @@ class Dataset(gossamer.data.Dataset):
             )
         found = super().get_field(field_name)
         return None if field_name == "weight" and _are_ones(found) else found
+
+
+def _has_label_first(data: Any) -> bool:
+    """Whether this is a file of text: in LightGBM, its first column is the label by default."""
+    if not isinstance(data, (str, os.PathLike)) or not Path(data).expanduser().is_file():
+        return False
+    try:
+        return kind_of(Path(data).expanduser()) == "csv"
+    except DataError:  # `construct` raises it
+        return False
 
 
 def _are_ones(weight: npt.NDArray[Any] | None) -> bool:

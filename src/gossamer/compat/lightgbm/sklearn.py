@@ -5,11 +5,16 @@ from __future__ import annotations
 import functools
 import os
 import warnings
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+import numpy.typing as npt
 
 from gossamer.compat.lightgbm.basic import Booster, LGBMDeprecationWarning
 from gossamer.compat.lightgbm.conflicts import warn_of_conflicts, without_unknown
 from gossamer.compat.lightgbm.shown_params import shown_params
+from gossamer.data.table.frames import frame_names, is_frame
 from gossamer.logger import warn
 from gossamer.params import CANONICAL, unused_allowed
 from gossamer.sklearn import (
@@ -19,6 +24,7 @@ from gossamer.sklearn import (
     GossamerRegressor,
 )
 from gossamer.sklearn.parameters import OWN
+from gossamer.train import raises_interrupts
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -52,6 +58,8 @@ class LGBMModel(GossamerModel):
         True
     """
 
+    _has_given_names: bool = False  # names of columns that no frame had
+
     def __sklearn_tags__(self) -> Any:
         """Say what LightGBM's estimators say: labels are one column."""
         tags = super().__sklearn_tags__()
@@ -60,15 +68,57 @@ class LGBMModel(GossamerModel):
 
     def fit(self, *args: Any, **kwargs: Any) -> Self:
         """Train the model; see `GossamerModel.fit`."""
-        _warn_of_arguments(self.get_params())
         if kwargs.get("eval_set") is not None:
             text = "eval_set is deprecated in LightGBM: use eval_X and eval_y instead."
             warnings.warn(text, LGBMDeprecationWarning, stacklevel=3)
-        with unused_allowed():
-            super().fit(*args, **kwargs)
+        self._fit_by(super().fit, *args, **kwargs)
+        return self
+
+    def _fit_by(self, fit: Callable[..., Any], *args: Any, **kwargs: Any) -> None:
+        """Train the model with LightGBM's warnings, and without ours."""
+        _warn_of_arguments(self.get_params())
+        self._has_given_names = False
+        with unused_allowed(), raises_interrupts():
+            fit(*args, **kwargs)
         self._booster = Booster.adopt(self._booster)
         self._booster.params = self._shown_params(self._booster)
-        return self
+        names = self._booster.model.names
+        made_up = [f"Column_{i}" for i in range(len(names))]
+        self._has_given_names = list(names) != list(vars(self).get("feature_names_in_", made_up))
+
+    @property
+    def feature_names_in_(self) -> npt.NDArray[np.str_]:
+        """Names of the columns as text; those given as `feature_name` win over a frame's.
+
+        Raises:
+            AttributeError: If the training data had no names.
+        """
+        if self._has_given_names:
+            return np.array(self.feature_name_)
+        try:
+            return np.array([str(name) for name in vars(self)["feature_names_in_"]])
+        except KeyError:
+            raise AttributeError("feature_names_in_") from None
+
+    @feature_names_in_.setter
+    def feature_names_in_(self, names: npt.NDArray[Any]) -> None:
+        self.__dict__["feature_names_in_"] = names  # a frame's: scikit-learn and `fit` set them
+
+    @feature_names_in_.deleter
+    def feature_names_in_(self) -> None:
+        self.__dict__.pop("feature_names_in_", None)
+
+    def _check_rows(self, x: Any, validate_features: bool | None) -> Any:
+        """Check rows to predict; frames only where the model was fitted on one.
+
+        The columns have the names of that frame, or those that were given as `feature_name`.
+        """
+        if validate_features is None and is_frame(x):
+            known = vars(self).get("feature_names_in_")
+            names = frame_names(x)
+            if known is None or names in (list(known), self.feature_name_):
+                validate_features = False
+        return super()._check_rows(x, validate_features)
 
     def _checked_params(self) -> dict[str, Any]:
         """Return the parameters that were given.
@@ -106,6 +156,7 @@ class LGBMModel(GossamerModel):
 
     def load_model(self, filename: str | os.PathLike[str]) -> Self:
         """Take a model from a file; see `GossamerModel.load_model`."""
+        self._has_given_names = False
         super().load_model(filename)
         self._booster = Booster.adopt(self._booster)
         return self

@@ -13,7 +13,6 @@ import numpy as np
 import numpy.typing as npt
 
 from gossamer.arguments import as_list, as_path, check_flags, check_function
-from gossamer.compat.shap import register_if_imported
 from gossamer.compat.xgboost import model_file
 from gossamer.compat.xgboost.contributions import check_explained, contributions, interactions
 from gossamer.compat.xgboost.dmatrix import DMatrix
@@ -200,7 +199,6 @@ class Booster(FittedModel):
         if self._core is not None:
             self._core.free_dataset()
             self._core.model = model_file.as_kept(self._core.model)
-            register_if_imported()
         self._now = None
         return self
 

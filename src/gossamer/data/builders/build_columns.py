@@ -15,6 +15,7 @@ from gossamer.data.storage.binned import BinnedTable
 from gossamer.data.storage.on_disk import bin_training, bin_validation
 from gossamer.data.table.matrix import Table, check_not_empty
 from gossamer.data.table.names import match_names
+from gossamer.data.table.time_columns import without_text
 from gossamer.errors import DataError, ParameterError
 from gossamer.params import Params
 
@@ -41,7 +42,11 @@ def bin_columns(
         known = reference.columns
         told = known.table_names
         return binned, Columns(
-            names, None if told is None else tuple(told), known.categorical, known.levels
+            names,
+            None if told is None else tuple(told),
+            known.categorical,
+            known.levels,
+            times=known.times,
         )
     asked = read_asked(request.categorical)
     if asked is None and "categorical_feature" in params.given:
@@ -51,7 +56,8 @@ def bin_columns(
     _check_zeros(params, levels)
     weight = check_weight(fields.get("weight"), table.n_rows) if params.weighted_bins else None
     binned = bin_training(table, params, names, categorical, weight)
-    return binned, Columns(names, tuple(found) or None, tuple(categorical), levels)
+    times = None if table.times is None else without_text(table.times)
+    return binned, Columns(names, tuple(found) or None, tuple(categorical), levels, times=times)
 
 
 def like_reference(table: Table, reference: BuiltData) -> Table:

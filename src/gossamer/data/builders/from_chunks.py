@@ -46,7 +46,8 @@ def build(source: Source, request: Request, reference: BuiltData | None) -> Buil
         n_file_columns = width if source.is_columnar else 0
         check_before_reading(source.n_rows, width, params, n_file_columns)
     known = None if reference is None else reference.columns.levels or NO_LEVELS
-    pieces = ChunkedSource(source, columns, read, known)
+    times = None if reference is None else reference.columns.times
+    pieces = ChunkedSource(source, columns, read, known, times)
     fields = request.with_fields(pieces.fields)
     if source.is_file:
         pieces.files = source.paths

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import numpy.typing as npt
 
 from gossamer.data.builders.build_columns import bin_columns, like_reference, provenance
@@ -19,9 +20,11 @@ from gossamer.data.labels.row_fields import check_fields
 from gossamer.data.request import Request, known_names
 from gossamer.data.table.columns import plain_values
 from gossamer.data.table.frames import column_in_frame, is_frame, read_column, without_columns
+from gossamer.data.table.large_integers import warn_of_large_integers
 from gossamer.data.table.matrix import Table, Values, as_table, read_values
 from gossamer.data.table.names import check_names
 from gossamer.data.table.table_kinds import as_known
+from gossamer.data.table.time_columns import check_times
 from gossamer.logger import warn
 from gossamer.params.check_method import keeps_raw_values
 
@@ -39,6 +42,10 @@ def build(request: Request, reference: BuiltData | None) -> BuiltData:
         table = as_table(data, known, names)
         if reference is not None:
             table = like_reference(table, reference)
+    if reference is None:
+        warn_of_large_integers(data)
+    else:
+        _check_times(table, reference)
     binned, columns = bin_columns(table, request, fields, reference)
     rows, weights = check_fields(fields, binned.n_rows, columns.n_columns)
 
@@ -55,6 +62,17 @@ def build(request: Request, reference: BuiltData | None) -> BuiltData:
         provenance("table", request, reference, taken=taken),
         data,
     )
+
+
+def _check_times(table: Table | ChunkedFrame, reference: BuiltData) -> None:
+    """Check that dates are where the reference has dates."""
+    known = reference.columns
+    levels = known.levels or NO_LEVELS
+    if isinstance(table, Table):
+        check_times(known.times, table.times, table.values, known.names, levels.columns)
+    elif known.times is not None:
+        first = table.take(np.arange(min(table.n_rows, 1_000)))
+        check_times(known.times, table.times, first, known.names, levels.columns)
 
 
 def _take_out_columns(

@@ -22,6 +22,10 @@ _MOST_CODES: Final = 20
 # Rows that are looked at, and the share of numbers or dates that gets a warning.
 _MOST_ROWS: Final = 20_000
 _NEARLY_ALL: Final = 0.99
+# Rows without any known level that get a warning; single rows may well have a new level.
+_MANY_ROWS: Final = 20
+_TRUE_FALSE, _YES_NO = ("true", "false"), ("yes", "no")
+_BOOLEANS: Final = {word: pair for pair in (_TRUE_FALSE, _YES_NO) for word in pair}
 
 
 @dataclass(frozen=True)
@@ -99,7 +103,10 @@ class Levels:
         if isinstance(values, LevelColumn):
             if values.found and code_of and not values.is_missing:
                 _check_same(self.is_text(column), values.found[0], where)
-            return values.take(code_of.get(level, np.nan) for level in values.found)
+            codes = values.take(code_of.get(level, np.nan) for level in values.found)
+            if code_of and np.isnan(codes).all():
+                _warn_of_unknown(values, self.by_column[column], where)
+            return codes
         is_there = ~np.isnan(values) if values.dtype.kind == "f" else np.ones(len(values), bool)
         if code_of and is_there.any():
             _check_same(self.is_text(column), None, where)
@@ -200,6 +207,18 @@ def _warn_of_numbers(column: LevelColumn, where: str) -> None:
     )
 
 
+def _warn_of_unknown(column: LevelColumn, known: Sequence[Level], where: str) -> None:
+    """Warn if many rows have a level, and none has one of the training data's."""
+    if np.count_nonzero(column.positions >= 0) < _MANY_ROWS:
+        return
+    first = column.found[int(column.positions[column.positions >= 0][0])]
+    warn(
+        f"none of the values of {where}, such as {shorten(repr(first), 40)}, is one of the "
+        f"categories of the training data, such as {shorten(repr(known[0]), 40)}: all of them are "
+        "treated as missing. Are they spelt differently?"
+    )
+
+
 def _is_plain(level: Level) -> bool:
     """Return whether Python reads a text as a number."""
     try:
@@ -242,11 +261,16 @@ def _check_same(is_text: bool, first: object, where: str) -> None:
     if is_text == isinstance(first, str):
         return
     text = f"text such as {shorten(repr(first), 60)}" if isinstance(first, str) else "numbers"
+    hint = "Convert the column first: pandas.to_numeric() or pandas.to_datetime()."
+    if is_text:
+        hint = "Pass the values as they were in training, not their codes."
+    elif (word := str(first)).lower() in _BOOLEANS:
+        alike = str.upper if word.isupper() else str.title if word.istitle() else str.lower
+        yes, no = map(alike, _BOOLEANS[word.lower()])
+        hint = f"Convert it to booleans first: column.map({{{yes!r}: True, {no!r}: False}})."
     raise DataError.because(
         f"{where} has another type than in the training data",
         found=text,
         expected="text" if is_text else "numbers or dates",
-        hint="Pass the values as they were in training, not their codes."
-        if is_text
-        else "Convert the column first: pandas.to_numeric() or pandas.to_datetime().",
+        hint=hint,
     )

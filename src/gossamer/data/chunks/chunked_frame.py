@@ -24,6 +24,7 @@ from gossamer.data.table.frames import (
 from gossamer.data.table.matrix import Values, as_table
 from gossamer.data.table.names import match_names
 from gossamer.data.table.table_kinds import as_known
+from gossamer.data.table.time_columns import find_times
 
 # Smaller frames are made a matrix: it takes less than what a process needs anyway.
 _LARGE: Final = 2**22
@@ -41,6 +42,7 @@ class ChunkedFrame(NamedChunkedTable):
         names: Names of the columns.
         levels: What the codes in some columns stand for; empty: all columns are numbers.
         kinds: For training data: what kind of levels a column has.
+        times: The columns that are dates or times, or text.
 
     Example:
         >>> import pandas
@@ -61,6 +63,9 @@ class ChunkedFrame(NamedChunkedTable):
         self.n_rows, self.n_columns = len(frame), len(found)
         self.kinds: Mapping[int, LevelKind] = {}
         self.levels = self._find_levels() if levels is None else levels
+        times = find_times(frame)
+        place = range(len(found)) if self._order is None else self._order
+        self.times = {i: times[c] for i, c in enumerate(place) if c in times}
 
     def _find_levels(self) -> Levels:
         """Look at the columns that are not numbers, one at a time."""

@@ -24,8 +24,10 @@ from gossamer.data.table.frames import (
     read_dictionary,
     take_rows_of,
 )
-from gossamer.data.table.matrix import Values, as_table, without_mask
+from gossamer.data.table.large_integers import warn_of_large_integers
+from gossamer.data.table.matrix import Table, Values, as_table, without_mask
 from gossamer.data.table.sparse import is_sparse
+from gossamer.data.table.time_columns import TimeKinds, check_times
 from gossamer.errors import DataError
 
 # Values of sampled rows that are in memory at a time where each look costs a whole pass.
@@ -42,6 +44,7 @@ class ChunkedSource(NamedChunkedTable):
         columns: Columns of it that are features, in order; None: all.
         fields: Field -> its columns in the source.
         levels: The training data's levels; None: this is training data, and they are found.
+        times: The training data's dates and times; None: not known.
 
     Attributes:
         names: Names of the columns; None: they have none.
@@ -59,8 +62,9 @@ class ChunkedSource(NamedChunkedTable):
         columns: Sequence[int] | None = None,
         fields: Mapping[str, Sequence[int]] | None = None,
         levels: Levels | None = None,
+        times: TimeKinds | None = None,
     ) -> None:
-        self._source, self._columns = source, columns
+        self._source, self._columns, self._known_times = source, columns, times
         order = range(source.n_columns) if columns is None else columns
         self._order = list(order)
         self.n_columns = len(self._order)
@@ -70,6 +74,7 @@ class ChunkedSource(NamedChunkedTable):
         self.fields: dict[str, Any] = dict(source.take_fields())
         self._fields = fields or {}
         self.levels = Levels({}) if levels is None else levels
+        self._looks_at_integers = levels is None
         self._look(find_levels=levels is None)
 
     def _where(self, column: int) -> str:
@@ -157,7 +162,7 @@ class ChunkedSource(NamedChunkedTable):
         known = Levels({i: levels[c] for i, c in enumerate(columns) if c in levels})
         for _, chunk in self._chunks([self._order[column] for column in columns]):
             for part in slices_of(chunk, CHUNK_VALUES // len(columns)):
-                yield as_table(part, known).values, range(len(columns))
+                yield self._checked(self._as_table(part, known), columns), range(len(columns))
 
     def take(self, rows: npt.NDArray[np.int64]) -> Values:
         """Read some rows, which increase."""
@@ -192,13 +197,37 @@ class ChunkedSource(NamedChunkedTable):
 
     def _values(self, chunk: Any, first: int, last: int) -> Values:
         levels = {c - first: v for c, v in self.levels.by_column.items() if first <= c < last}
-        table = as_table(chunk, Levels(levels))
+        table = self._as_table(chunk, Levels(levels))
         width = table.n_columns
         if width != last - first:
             raise DataError.because(
                 f"chunks of {self._source.what} differ in columns",
                 got=width,
                 expected=f"{last - first}",
+            )
+        return self._checked(table, range(first, last))
+
+    def _as_table(self, chunk: Any, levels: Levels) -> Table:
+        if self._looks_at_integers:  # of the first rows: long ids are long in all of them
+            self._looks_at_integers = False
+            warn_of_large_integers(chunk)
+        return as_table(chunk, levels, what=self._source.what)
+
+    def _checked(self, table: Table, columns: Sequence[int]) -> Values:
+        """Return the values of some columns; dates must be where the training data had dates."""
+        if table.times is None:
+            return table.values
+        self.times = {**(self.times or {}), **{columns[i]: v for i, v in table.times.items()}}
+        known = self._known_times
+        if known is not None:
+            check_times(
+                {i: known[c] for i, c in enumerate(columns) if c in known},
+                table.times,
+                table.values,
+                [c if self.names is None else self.names[c] for c in columns],
+                [i for i, c in enumerate(columns) if c in self.levels.by_column],
+                f" of {self._source.what}",
+                is_text_file=self._source.is_text,
             )
         return table.values
 

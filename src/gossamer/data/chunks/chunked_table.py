@@ -22,6 +22,7 @@ from gossamer.data.storage.binned import BinnedTable, plan_storage
 from gossamer.data.table.columns import LevelKind
 from gossamer.data.table.matrix import Table, Values
 from gossamer.data.table.sparse import read_sparse, to_scipy
+from gossamer.data.table.time_columns import TimeKinds
 from gossamer.params import Params
 from gossamer.threads import resolve_threads
 
@@ -117,11 +118,13 @@ class NamedChunkedTable(ChunkedTable):
         names: Names of the columns; None: they have none.
         levels: What the codes in some columns stand for; empty: all columns are numbers.
         kinds: For training data: what kind of levels a column has.
+        times: The columns that are dates or times, or text; None: not known.
     """
 
     names: list[str] | None
     levels: Levels
     kinds: Mapping[int, LevelKind]
+    times: TimeKinds | None = None
 
 
 def plan_chunked(

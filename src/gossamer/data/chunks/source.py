@@ -30,6 +30,7 @@ class Source(ABC):
         is_columnar: Whether a few columns are read faster than all.
         can_change: Whether `read` may raise `ColumnsChanged`, the first time.
         is_file: Whether it can be read again later, and takes no memory until then.
+        is_text: Whether it is read from text, in which dates need not say their time zone.
         paths: The files that it reads.
         notes: How text was read: column (or "" for all) -> lines.
     """
@@ -42,6 +43,7 @@ class Source(ABC):
     is_columnar: bool = False
     can_change: bool = False
     is_file: bool = False
+    is_text: bool = False
     paths: Sequence[Path] = ()
     notes: Mapping[str, Sequence[str]] = MappingProxyType({})
 
@@ -93,7 +95,7 @@ class ChosenRows(Source):
         self.n_rows = int(is_chosen.sum())
         self.is_named, self.is_columnar = source.is_named, source.is_columnar
         self.can_change, self.is_file = source.can_change, source.is_file
-        self.notes = source.notes
+        self.is_text, self.notes = source.is_text, source.notes
 
     def read(self, columns: Sequence[int] | None = None) -> Iterator[Any]:
         """Read the chosen rows in chunks."""

@@ -46,6 +46,7 @@ class DelimitedFiles(Source):
     """
 
     is_file = True
+    is_text = True
     can_change = True
 
     def __init__(

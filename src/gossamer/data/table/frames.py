@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -21,6 +21,9 @@ from gossamer.data.table.dtypes import NUMERIC_KINDS
 from gossamer.data.table.names import check_names
 from gossamer.data.table.times import TIME_KINDS, to_seconds
 from gossamer.errors import DataError
+
+# Types of Arrow's dates, times and decimals, which pandas would make Python objects.
+_ARROW_TYPES: Final = ("timestamp", "date", "time", "duration", "decimal")
 
 
 def is_frame(data: object) -> bool:
@@ -56,8 +59,12 @@ def _is_wide(dtype: object) -> bool:
     return str(dtype) in ("Int128", "UInt128")
 
 
-def read_frame(frame: Any) -> list[Column]:
+def read_frame(frame: Any, what: str = "the data frame") -> list[Column]:
     """Read a frame column by column; numbers are not copied where the frame need not.
+
+    Args:
+        frame: The frame.
+        what: What errors call it.
 
     Raises:
         DataError: If a column holds neither numbers nor text nor categories.
@@ -69,7 +76,7 @@ def read_frame(frame: Any) -> list[Column]:
         (array([1, 2]), array([ 0, -1]), ['Rome'])
     """
     names = frame_names(frame)
-    where = [column_in_frame(name) for name in names]
+    where = [column_in_frame(name, what) for name in names]
     if is_pandas(frame):
         return [_read_pandas(frame.iloc[:, i], each) for i, each in enumerate(where)]
     check_names(names, len(names))  # by name, they must differ
@@ -146,9 +153,9 @@ def first_columns(data: Any, n_columns: int) -> Any:
     return select_columns(data, range(n_columns))
 
 
-def column_in_frame(name: object) -> str:
+def column_in_frame(name: object, what: str = "the data frame") -> str:
     """Return what errors call a column."""
-    return f"column {name!r} of the data frame"
+    return f"column {name!r} of {what}"
 
 
 def _read_pandas(series: Any, where: str) -> Column:
@@ -163,6 +170,11 @@ def _read_pandas(series: Any, where: str) -> Column:
         return LevelColumn(series.cat.codes.to_numpy(), found, kind)
     if isinstance(dtype, np.dtype) and dtype.kind == "O":
         return read_objects(series.to_numpy(), where)
+    arrow = getattr(dtype, "pyarrow_dtype", None)
+    if arrow is not None and str(arrow).startswith(_ARROW_TYPES):
+        import narwhals
+
+        return _read_other(narwhals.from_native(_as_arrow(series), series_only=True), where)
     if getattr(dtype, "kind", "") in TIME_KINDS:
         if getattr(dtype, "tz", None) is not None:
             series = series.dt.tz_convert("UTC").dt.tz_localize(None)
@@ -173,10 +185,14 @@ def _read_pandas(series: Any, where: str) -> Column:
             return LevelColumn(positions, check_found(levels.tolist(), where), "text")
         except UnicodeDecodeError as error:
             raise _not_text(where, error) from None
-    arrow = getattr(dtype, "pyarrow_dtype", None)
     if arrow is not None and str(arrow).startswith("dictionary"):
-        return read_dictionary(series.array.__arrow_array__(), where)
+        return read_dictionary(_as_arrow(series), where)
     raise not_numeric(where, dtype)
+
+
+def _as_arrow(series: Any) -> Any:
+    """Return a column that pandas keeps as Arrow does."""
+    return series.array.__arrow_array__()
 
 
 def _read_other(series: Any, where: str) -> Column:
@@ -298,5 +314,7 @@ def not_numeric(where: str, dtype: object) -> DataError:
         f"{where} is not numeric",
         got=str(dtype),
         expected="floats, integers, booleans, dates and times, text or categories",
-        hint="Split the column into columns of these types first.",
+        hint="Convert it to dates first: column.dt.to_timestamp()."
+        if str(dtype).startswith("period")
+        else "Split the column into columns of these types first.",
     )

@@ -25,6 +25,7 @@ from gossamer.data.table.frames import (
 from gossamer.data.table.names import check_names, match_names
 from gossamer.data.table.sparse import is_sparse, read_sparse, to_scipy
 from gossamer.data.table.table_kinds import as_known
+from gossamer.data.table.time_columns import TimeKinds, find_times
 from gossamer.data.table.times import TIME_KINDS, to_seconds
 from gossamer.errors import DataError
 
@@ -41,12 +42,14 @@ class Table:
         names: Names of the columns.
         levels: What the codes in some columns stand for; None: all columns are numbers.
         kinds: For training data: what kind of levels a column has.
+        times: Columns that the user gave as dates and times, or as text; None: not known.
     """
 
     values: Values
     names: list[str] | None = None
     levels: Levels | None = None
     kinds: Mapping[int, LevelKind] = field(default_factory=dict)
+    times: TimeKinds | None = None
 
     @property
     def n_rows(self) -> int:
@@ -79,7 +82,8 @@ class Table:
             {place[c]: v for c, v in self.levels.by_column.items() if c in place}
         )
         kinds = {place[c]: kind for c, kind in self.kinds.items() if c in place}
-        return Table(as_table(self.matrix[:, order]).values, names, levels, kinds)
+        times = self.times and {place[c]: v for c, v in self.times.items() if c in place}
+        return Table(as_table(self.matrix[:, order]).values, names, levels, kinds, times)
 
     def take_rows(self, rows: npt.NDArray[np.integer[Any]]) -> Table:
         """Return a table of these rows.
@@ -92,7 +96,10 @@ class Table:
 
 
 def as_table(
-    data: object, levels: Levels | None = None, names: Sequence[str] | None = None
+    data: object,
+    levels: Levels | None = None,
+    names: Sequence[str] | None = None,
+    what: str = "the data frame",
 ) -> Table:
     """Look at the user's data as a numeric matrix.
 
@@ -114,6 +121,7 @@ def as_table(
         levels: The training data's levels; None: this is training data, and they are found.
         names: Names of the columns of the training data: where a frame has them in another order,
             `levels` follow.
+        what: What errors call a frame: a chunk of a file is one, too.
 
     Raises:
         DataError: If the data are no such table.
@@ -139,21 +147,23 @@ expected 2 dimensions. Use reshape(-1, 1) for a single column, reshape(1, -1) fo
         return _known_numbers(Table(read_sparse(data)), levels)
     data = as_known(data)
     if isinstance(data, Mapping):
-        return _from_mapping(data, levels, names)
+        return replace(_from_mapping(data, levels, names), times=find_times(data))
     if is_frame(data):
-        return _from_frame(data, levels, names)
+        return replace(_from_frame(data, levels, names, what), times=find_times(data))
     array = without_mask(data) if isinstance(data, np.ndarray) else _from_list(data)
+    times = find_times(array)
     if array.dtype.kind in TIME_KINDS:
         array = to_seconds(array)
     if array.dtype.kind not in "OUT":
-        return _known_numbers(Table(_dense(array)), levels)
+        return replace(_known_numbers(Table(_dense(array)), levels), times=times)
     check_shape(array.shape)
-    return _from_columns(
+    table = _from_columns(
         [read_objects(array[:, i], f"column {i}") for i in range(array.shape[1])],
         [f"column {i}" for i in range(array.shape[1])],
         len(array),
         levels,
     )
+    return replace(table, times=times)
 
 
 def _from_mapping(
@@ -261,15 +271,17 @@ def _dense(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
     return readable(array)
 
 
-def _from_frame(frame: Any, levels: Levels | None, known: Sequence[str] | None) -> Table:
+def _from_frame(frame: Any, levels: Levels | None, known: Sequence[str] | None, what: str) -> Table:
     names = frame_names(frame)
     if levels and known is not None:
         order = match_names(known, names)
         levels = levels if order is None else levels.reorder(order)
     dtypes = list(frame.dtypes) if hasattr(frame, "dtypes") else [None]
     if levels or not all(is_numeric(dtype) for dtype in dtypes):
-        where = [column_in_frame(name) for name in names]
-        return replace(_from_columns(read_frame(frame), where, len(frame), levels), names=names)
+        where = [column_in_frame(name, what) for name in names]
+        return replace(
+            _from_columns(read_frame(frame, what), where, len(frame), levels), names=names
+        )
     if dtypes and all(_leaves_out_zeros(dtype) for dtype in dtypes):
         return Table(read_sparse(_to_coo(frame, dtypes)), names)
     if is_pandas(frame):  # without a target type, mixed columns become objects

@@ -13,6 +13,7 @@ import numpy.typing as npt
 from gossamer import files
 from gossamer.arguments import as_path
 from gossamer.data.categories.levels import Levels
+from gossamer.data.table.time_columns import KINDS
 from gossamer.errors import ModelFileError, shorten
 from gossamer.model.class_names import check_class_names
 from gossamer.model.derived import Derived
@@ -82,6 +83,8 @@ def to_parts(model: Model) -> tuple[files.Arrays, dict[str, Any]]:
         facts["table_names"] = model.table_names
     if model.levels:
         facts["levels"] = model.levels.to_json()
+    if model.times:
+        facts["times"] = [list(pair) for pair in sorted(model.times.items())]
     if model.average_output:
         facts["average_output"] = True
     if forest.n_parallel > 1:
@@ -211,6 +214,7 @@ def _checked(arrays: files.Arrays, facts: dict[str, Any]) -> Model:
         else check_class_names(facts["class_names"], objective),
         _table_names(facts, len(names)),
         None if "folds" not in facts else _folds(arrays, facts, forest, objective, params),
+        _times(facts, len(names)),
     )
 
 
@@ -239,6 +243,19 @@ def _table_names(facts: dict[str, Any], n_columns: int) -> list[str] | None:
     if len(names) != n_columns:
         raise ValueError("there are more or fewer names of the table than columns")
     return names
+
+
+def _times(facts: dict[str, Any], n_columns: int) -> dict[int, str] | None:
+    """Return the columns that were dates or times; None: not known."""
+    if "times" not in facts:
+        return None
+    pairs = facts["times"]
+    if not isinstance(pairs, list) or not all(isinstance(p, list) and len(p) == 2 for p in pairs):
+        raise ValueError("the dates and times are not a list of columns and their kinds")
+    for column, kind in pairs:
+        if type(column) is not int or not 0 <= column < n_columns or kind not in KINDS:
+            raise ValueError("there is a date or time of a column that is not there")
+    return dict(pairs)
 
 
 def _n_parallel(facts: dict[str, Any], n_trees: int, trees_per_set: int) -> int:

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gossamer.arguments import as_list, check_count
+from gossamer.data.table.times import to_seconds
 from gossamer.errors import DataError, ParameterError, check_choice
 from gossamer.model.inspection.changed_columns import (
     change_columns,
@@ -30,7 +31,7 @@ class PartialDependence:
 
     Attributes:
         names: Names of the columns, one or two.
-        grid: The values of each of them.
+        grid: The values of each of them; dates are of NumPy's type `datetime64`.
         values: (grid,) or (grid, other grid), the mean over the rows; of each row (`kind=
             "individual"`) with the rows as the first axis; with several outputs these are the last.
         kind: "average" or "individual".
@@ -181,6 +182,8 @@ def _check_grid(model: Model, column: int, grid: Any) -> npt.NDArray[np.float64]
             f"grid of {name!r} cannot be used", got=grid, expected=expected
         )
     if levels is None:
+        if model.is_date(column):
+            return _check_dates(name, values)
         if values.dtype.kind not in "biuf":
             raise ParameterError.because(
                 f"grid of {name!r} cannot be used", got=grid, expected=expected
@@ -196,7 +199,21 @@ def _check_grid(model: Model, column: int, grid: Any) -> npt.NDArray[np.float64]
     return np.array([codes[value] for value in values.tolist()], dtype=np.float64)
 
 
+def _check_dates(name: str, values: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
+    """Return dates as the seconds that the trees know."""
+    try:
+        return to_seconds(values.astype("M8[us]") if values.dtype.kind in "OUM" else values)
+    except (TypeError, ValueError):
+        raise ParameterError.because(
+            f"grid of {name!r} cannot be used",
+            got=values.tolist()[0],
+            expected="a list of dates, such as ['2024-01-31', '2024-02-29']",
+        ) from None
+
+
 def category_labels(model: Model, column: int, values: npt.NDArray[np.float64]) -> npt.NDArray[Any]:
-    """The grid as the user knows it."""
+    """The grid as the user knows it: levels, dates, or numbers."""
+    if model.is_date(column):
+        return np.round(values * 1e6).astype("M8[us]")
     levels = None if model.levels is None else model.levels.by_column.get(column)
     return values if levels is None else np.array([levels[int(code)] for code in values])

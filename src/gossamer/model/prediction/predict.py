@@ -23,6 +23,7 @@ from gossamer.data.table.matrix import Values
 from gossamer.data.table.names import check_order, match_names
 from gossamer.data.table.sparse import by_row, is_sparse, read_sparse, to_dense
 from gossamer.data.table.table_kinds import as_known
+from gossamer.data.table.time_columns import check_times, refuse_numbers
 from gossamer.errors import DataError, DataTypeError, NotSupportedError, ParameterError
 from gossamer.model.model import Model
 from gossamer.model.prediction.on_device import (
@@ -241,6 +242,7 @@ def _predict_array(model: Model, array: DeviceArray, options: PredictOptions) ->
 
     if not options.disable_shape_check:
         _check_width(int(array.as_record()["n_columns"]), model)
+    refuse_numbers(model.times, model.names)
     is_plain = model.levels is None and model.derived is None and why_not(model, options) is None
     if options.device_type == "cpu" or not is_plain:
         if options.device_type == "cuda":
@@ -413,6 +415,8 @@ def fitting_table(
     table = as_table(data, model.levels or NO_LEVELS, names)
     if order is not None:
         table = table.take_columns(order, names)
+    columns = () if model.levels is None else model.levels.columns
+    check_times(model.times, table.times, table.values, model.names, columns)
     if not disable_shape_check:
         _check_width(table.n_columns, model)
     if isinstance(table.values, _native.SparseMatrix):

@@ -15,6 +15,7 @@ from gossamer.data.chunks.find_source import find_source
 from gossamer.data.chunks.source import ColumnsChanged, Source, rows_changed
 from gossamer.data.labels.roles import match_columns
 from gossamer.data.storage.budget import Budget
+from gossamer.data.table.time_columns import check_times
 from gossamer.errors import DataError
 from gossamer.logger import info
 from gossamer.model.model import Model
@@ -161,7 +162,18 @@ def find_features(model: Model, source: Source) -> list[int] | None:
 def _tables(model: Model, source: Source, columns: Sequence[int] | None) -> Iterator[Table]:
     for chunk in source.read(columns):
         if chunk.shape[0]:
-            yield Table(as_table(chunk, model.levels or NO_LEVELS).values)
+            levels = model.levels or NO_LEVELS
+            table = as_table(chunk, levels, what=source.what)
+            check_times(
+                model.times,
+                table.times,
+                table.values,
+                model.names,
+                levels.columns,
+                f" of {source.what}",
+                is_text_file=source.is_text,
+            )
+            yield Table(table.values)
 
 
 def join(parts: Sequence[Any]) -> Any:

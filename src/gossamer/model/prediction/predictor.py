@@ -48,8 +48,8 @@ class Predictor:
         self._options = replace(options, last_round=last, num_threads=1)
         self._link: Callable[[Any], Any] | None = None
         self._rows: Callable[[Any], Any] = _decline
-        # Text and derived columns are made into numbers by what reads tables.
-        if model.levels is not None or model.derived is not None:
+        # Text, dates and derived columns are made into numbers by what reads tables.
+        if model.levels is not None or model.derived is not None or model.times:
             return
         link, steepness = _NONE
         if not options.raw_score and model.objective.has_link:

@@ -34,6 +34,9 @@ def current_model(training: Training, before: Model | None, derived: DerivedTabl
     names, table_names = train.data.names, train.data.columns.table_names
     if table_names is None and base is not None:
         table_names = base.model.table_names
+    times = train.data.columns.times
+    if times is None and base is not None:
+        times = base.model.times
     return Model(
         training.objective.for_prediction(),
         names if base is None else base.names(names),
@@ -44,4 +47,5 @@ def current_model(training: Training, before: Model | None, derived: DerivedTabl
         training.boosting.averages,
         None if derived is None else derived.derived,
         table_names=table_names,
+        times=times,
     )

@@ -7,6 +7,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from gossamer.data.table.date_text import LAST_SECOND, date_ticks
 from gossamer.report.charts.scale import Scale, nice_ticks, tick_texts
 from gossamer.report.charts.svg import (
     dots,
@@ -18,7 +19,6 @@ from gossamer.report.charts.svg import (
     place,
     polyline,
 )
-from gossamer.report.dates import LAST_SECOND, date_ticks
 
 WIDTH: Final = 400.0
 HEIGHT: Final = 280.0

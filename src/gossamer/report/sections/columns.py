@@ -7,9 +7,9 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from gossamer.data.table.date_text import date_text
 from gossamer.model.inspection.changed_columns import values_of
 from gossamer.report.charts import sparkline
-from gossamer.report.dates import date_text
 from gossamer.report.given import Floats, Given
 from gossamer.report.html import (
     clean,

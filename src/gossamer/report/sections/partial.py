@@ -6,6 +6,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from gossamer.data.table.times import to_seconds
 from gossamer.errors import GossamerError
 from gossamer.model.inspection.changed_columns import values_of
 from gossamer.model.inspection.partial import PartialDependence, partial_dependence
@@ -60,6 +61,8 @@ def _draw(given: Given, column: int) -> str:
     is_categorical = found.is_categorical[0]
     each = found.values if found.values.ndim == 3 else found.values[:, :, None]
     grid_values: Any = found.grid[0]
+    if grid_values.dtype.kind == "M":
+        grid_values = to_seconds(grid_values)
     remark = ""
     if is_categorical and n_categories > len(grid_values):
         remark = f"The {_LEVELS} most frequent of {n_categories:,} categories."

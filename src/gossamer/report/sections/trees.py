@@ -8,9 +8,9 @@ from typing import Any, Final
 import numpy as np
 
 from gossamer.data import Table
+from gossamer.data.table.date_text import date_text
 from gossamer.model.inspection.changed_columns import values_of
 from gossamer.model.prediction.predict import predict
-from gossamer.report.dates import date_text
 from gossamer.report.given import Given
 from gossamer.report.html import clean, note, number, plain_number, to_json
 from gossamer.report.tree_data import EmbeddedTree, TreeEmbedder, example_rows

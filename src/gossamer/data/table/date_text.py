@@ -1,4 +1,4 @@
-"""Dates on the page: the model knows them as seconds since 1970."""
+"""Dates as text, on pages and plots: the model knows them as seconds since 1970."""
 
 from __future__ import annotations
 
