@@ -35,6 +35,7 @@ _KEY: Final = "gossamer"
 _MAX_DEPTH: Final = 100
 
 _A_DAY: Final = 86_400.0  # seconds
+_MOST_OF_A_DEVICE: Final = 1 << 28  # bytes
 # Files that this process is writing, by name. Weak: an interrupt may leave one behind unnoticed.
 _BUSY: Final[WeakValueDictionary[str, PartFile]] = WeakValueDictionary()
 
@@ -142,6 +143,25 @@ def parse_json(text: str | bytes) -> Any:
         raise BrokenFile(str(error)) from None
     _check_depth(value)
     return value
+
+
+def read_file(path: Path) -> bytes:
+    """Return the content of a file.
+
+    Raises:
+        OSError: If it cannot be read, or is a device that has no end, such as /dev/zero.
+
+    Example:
+        >>> read_file(Path(os.devnull))
+        b''
+    """
+    with path.open("rb") as file:
+        if not stat.S_ISCHR(os.fstat(file.fileno()).st_mode):
+            return file.read()
+        content = file.read(_MOST_OF_A_DEVICE)
+        if len(content) == _MOST_OF_A_DEVICE:
+            raise OSError(errno.EFBIG, "This device gives bytes without end", str(path))
+        return content
 
 
 def write_atomically(path: Path, content: bytes) -> None:

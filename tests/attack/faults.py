@@ -87,6 +87,19 @@ def sparse() -> dict[str, Any]:
     return {"data": csr_array(rows), "label": rows[:, 0] + rows.sum(axis=1)}
 
 
+def many_columns() -> dict[str, Any]:
+    """Columns that are searched side by side, and some over."""
+    rows = np.random.default_rng(9).normal(size=(N_ROWS, 43)).round(1)
+    return {"data": rows, "label": rows[:, 0] * rows[:, 40] + rows[:, 17]}
+
+
+def lifetimes() -> dict[str, Any]:
+    """Times; those below zero are of rows that were still alive."""
+    found = numbers()
+    times = np.exp(found["label"] / np.abs(found["label"]).max())
+    return found | {"label": np.where(np.arange(N_ROWS) % 3 == 0, -times, times)}
+
+
 def queries() -> dict[str, Any]:
     """Rows to be ranked."""
     return classes(4) | {"group": np.full(N_ROWS // 10, 10)}
@@ -161,6 +174,11 @@ KINDS: Final[dict[str, Kind]] = {
         {"cat_target_statistics": "on", "max_memory": "1GB"},
         partial(categories, numbers),
     ),
+    "depth-wise": ({"grow_policy": "depthwise", "path_smooth": 3.0}, numbers),
+    "gaussian": ({"objective": "gaussian"}, numbers),
+    "cox": ({"objective": "cox"}, lifetimes),
+    "many columns": ({"num_leaves": 31}, many_columns),
+    "conflicts": ({"max_conflict_rate": 0.1}, sparse),
     "pruned": ({"prune": True, "min_gain_to_split": 1.0, "grow_policy": "depthwise"}, numbers),
 }
 

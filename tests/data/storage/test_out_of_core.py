@@ -28,6 +28,7 @@ from gossamer.data.builders import from_subset
 from gossamer.data.dataset import built_data
 from gossamer.data.request import Request
 from gossamer.data.storage.budget import Budget, row_needs, sample_need
+from gossamer.data.storage.page_cache import PageStore
 from gossamer.errors import NotSupportedError, ParameterError
 from gossamer.model.files import model_file
 from gossamer.model.training.memory import (
@@ -1632,3 +1633,8 @@ def test_the_limit_holds_for_wide_tables_on_two_threads(what: str, limit: int) -
     command = [sys.executable, "-c", WIDE, what, f"{limit}MB"]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     assert int(done.stdout) < limit * 10**6
+
+
+def test_a_folder_that_no_file_can_be_in() -> None:
+    with pytest.raises(ParameterError, match="no file can have this name"):
+        PageStore("a\0b", None)

@@ -467,6 +467,11 @@ class TestPrograms:
 
 @needs_compiler
 class TestLibrary:
+    @pytest.mark.parametrize("path", ["a\0b", "\ud800", b"model.so", 5])
+    def test_paths_that_cannot_be_used(self, path: Any) -> None:
+        with pytest.raises(ParameterError, match=r"no file can have this name|path cannot be used"):
+            booster("regression").compile(path)
+
     def test_temporary_files_go_with_the_object(self) -> None:
         quick = booster("regression").compile()
         path = quick.path

@@ -457,3 +457,15 @@ def test_files_that_parameters_of_a_model_name_are_not_read(
     loaded.refit(TABLE, label)
     data = Dataset(TABLE, label)
     assert train({**SMALL, "objective": "binary"}, data, 1, init_model=loaded).num_trees() == 4
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/zero"), reason="no such device")
+def test_devices_without_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(files, "_MOST_OF_A_DEVICE", 1 << 20)
+    for read in (lambda path: Booster(model_file=path), lambda path: CVBooster(model_file=path)):
+        with pytest.raises(OSError, match="bytes without end"):
+            read("/dev/zero")
+        with pytest.raises(ModelFileError):
+            read(os.devnull)
+    with pytest.raises(DataError, match="'/dev/zero' is a device: expected a file"):
+        Dataset("/dev/zero").construct()

@@ -164,7 +164,7 @@ def read_bytes(path: str | os.PathLike[str]) -> bytes:
         MissingFileError: If there is no such file.
     """
     try:
-        return as_path(path).read_bytes()
+        return files.read_file(as_path(path))
     except FileNotFoundError:
         raise MissingFileError.because(
             "No such file or directory", got=os.fspath(path), hint="Check the path."

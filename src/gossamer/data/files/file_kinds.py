@@ -5,7 +5,9 @@ from __future__ import annotations
 import bz2
 import gzip
 import lzma
+import os
 import re
+import stat
 import zipfile
 import zlib
 from pathlib import Path
@@ -114,6 +116,8 @@ def open_bytes(path: Path) -> BinaryIO:
     """
     try:
         with path.open("rb") as file:
+            if stat.S_ISCHR(os.fstat(file.fileno()).st_mode):  # it may have no end
+                raise DataError.because(f"{str(path)!r} is a device", expected="a file")
             head = file.read(8)
         if head.startswith(_GZIP):
             return cast(BinaryIO, gzip.open(path))

@@ -22,6 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gossamer import _native, files
+from gossamer.arguments import as_path
 from gossamer.binning import Binning
 from gossamer.data.storage.binned import BinnedTable
 from gossamer.errors import GossamerError
@@ -79,7 +80,7 @@ class PageStore:
     """
 
     def __init__(self, folder: str, key: Mapping[str, Any] | None) -> None:
-        self._folder = Path(folder).expanduser() if folder else None
+        self._folder = as_path(folder).expanduser() if folder else None
         self._path: Path | None = None
         if self._folder is not None and key is not None:
             self._path = self._folder / f"{_digest(key)}.pages"

@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gossamer import _native
+from gossamer.arguments import as_path
 from gossamer.data.table.matrix import Values
 from gossamer.data.table.sparse import to_dense
 from gossamer.errors import GossamerError, NotSupportedError, ParameterError
@@ -184,6 +185,7 @@ def compile_model(
         raise ParameterError.because(
             "flags is not a list", got=flags, expected="a list of options, such as ['-O2']"
         )
+    target = None if path is None else as_path(path)
     command = find_compiler(compiler)
     # Loaded from a path that was never there before: systems know libraries by their path.
     folder = Path(tempfile.mkdtemp(prefix="gossamer-"))
@@ -194,9 +196,9 @@ def compile_model(
         compile_library(source, library, command, ["-O3"] if flags is None else flags, name)
         source.unlink()
         compiled = CompiledModel(model, library, name)
-        if path is not None:
+        if target is not None:
             # In one step: the old file may be in use.
-            compiled.path = Path(path)
+            compiled.path = target
             write_atomically(compiled.path, library.read_bytes())
             shutil.rmtree(folder, ignore_errors=True)
         else:

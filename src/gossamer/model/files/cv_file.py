@@ -82,7 +82,7 @@ def load(path: str | os.PathLike[str]) -> tuple[list[Model], int]:
         ModelFileError: If it is cut off, altered, or something else.
         OSError: If it cannot be read.
     """
-    return from_bytes(as_path(path).read_bytes(), source=f"the file {os.fspath(path)!r}")
+    return from_bytes(files.read_file(as_path(path)), source=f"the file {os.fspath(path)!r}")
 
 
 def to_text(models: Sequence[Model], best_iteration: int) -> str:

@@ -297,7 +297,7 @@ def load(path: str | os.PathLike[str]) -> Model:
         ModelFileError: If it is cut off, altered, or not a model of this version.
         OSError: If the file cannot be read.
     """
-    return from_bytes(as_path(path).read_bytes(), source=f"the file {os.fspath(path)!r}")
+    return from_bytes(files.read_file(as_path(path)), source=f"the file {os.fspath(path)!r}")
 
 
 def to_text(model: Model) -> str:

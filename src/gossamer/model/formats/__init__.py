@@ -15,7 +15,7 @@ from typing import Any, Final, Protocol, cast
 from gossamer.arguments import as_path
 from gossamer.data.files.find import similar_files
 from gossamer.errors import ModelFileError, NotSupportedError, ParameterError, shorten
-from gossamer.files import write_atomically
+from gossamer.files import read_file, write_atomically
 from gossamer.logger import warn
 from gossamer.model.files import model_file
 from gossamer.model.model import Model
@@ -71,7 +71,7 @@ def load(path: str | os.PathLike[str]) -> Model:
         OSError: If the file cannot be read.
     """
     try:
-        content = as_path(path).read_bytes()
+        content = read_file(as_path(path))
     except FileNotFoundError:
         raise MissingModelError.because(
             f"there is no file {os.fspath(path)!r}", hint=similar_files(as_path(path))
