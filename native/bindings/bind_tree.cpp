@@ -501,6 +501,7 @@ void bind_tree(nb::module_& m) {
   def_field(params, "linear_lambda", values, &LeafValues::linear_lambda);
   def_field(params, "linear_extrapolation", values, &LeafValues::linear_extrapolation);
   def_field(params, "linear_check", values, &LeafValues::linear_check);
+  def_field(params, "linear_noise", values, &LeafValues::linear_noise);
   const auto monotone = [](GrowParams& p) -> MonotoneParams& { return p.monotone; };
   def_field(params, "monotone_directions", monotone, &MonotoneParams::direction);
   def_field(params, "monotone_penalty", monotone, &MonotoneParams::penalty);

@@ -225,8 +225,9 @@ class Finisher {
     }
     const LeafValues& v = params_[0].values;
     const LinearFit fit{
-        raw_,        grown_.task.gradient, grown_.task.hessian,    refit_of(0),     params_[0].search.rules,
-        v.damp_from, v.linear_lambda,      v.linear_extrapolation, v.learning_rate, v.linear_check};
+        raw_,          grown_.task.gradient, grown_.task.hessian,    refit_of(0),     params_[0].search.rules,
+        v.damp_from,   v.linear_lambda,      v.linear_extrapolation, v.learning_rate, v.linear_check,
+        v.linear_noise};
     tree.linear = fit_linear_leaves(team_, fit, linear, score_);
   }
 

@@ -55,6 +55,7 @@ struct LeafValues {
   double linear_lambda = 0.0;         // ridge of linear leaves, see LinearFit
   double linear_extrapolation = 0.0;  // likewise
   bool linear_check = false;          // likewise
+  double linear_noise = 0.0;          // likewise: least_noise
 };
 
 struct GrowParams {

@@ -23,10 +23,13 @@ constexpr double kLastBits = 0x1p-40;
 constexpr double kNegligible = 1e-10;
 // With `check`: a term must lower the loss of the leaf's rows by this many times what a column of noise would.
 constexpr double kTermGain = 2.0;
+// With `check`: into how many parts the rows of a leaf are split, of which each is left out once.
+constexpr std::size_t kFolds = 4;
 // With `check`: how many average leaves of the tree are added to the rows of a leaf when slopes are judged.
-constexpr double kTreeLeaves = 2.0;
-// A row of more leverage than this decides its own prediction: leaving it out says nothing about the others.
-constexpr double kMaxLeverage = 0.999;
+constexpr double kTreeLeaves = 6.0;
+// With `check`: slopes move rows that are left out at most this many times as far (squared) as the rows of the fit. A
+// few far rows would otherwise outweigh all others, although bounds limit what they are predicted.
+constexpr double kMostSpread = 4.0;
 constexpr double kLargest = std::numeric_limits<double>::max();  // bounds are finite
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
@@ -52,6 +55,14 @@ struct Moments {
     return i < j ? sums[j * (j + 1) / 2 + i] : sums[i * (i + 1) / 2 + j];
   }
   double gradient(std::size_t n_places, std::size_t i) const { return sums[n_places * (n_places + 1) / 2 + i]; }
+
+  Moments& operator+=(const Moments& o) {
+    if (sums.empty()) return *this = o;
+    n_rows += o.n_rows;
+    squares += o.squares;
+    for (std::size_t i = 0; i < sums.size(); ++i) sums[i] += o.sums[i];
+    return *this;
+  }
 };
 
 // Before shrinkage.
@@ -62,12 +73,11 @@ struct Model {
   std::vector<double> centre;
 };
 
-// A model, and what the leverage of a row is computed from.
-struct FittedModel {
-  Model model;
-  double weight = 0.0;        // of the leaf's complete rows
-  std::vector<double> scale;  // by term: the factor's columns are (x - centre) * scale
-  Factor factor;
+// A fit in terms of the columns as they are read, see Reference.
+struct Fit {
+  double constant = 0.0;
+  std::vector<std::size_t> places;
+  std::vector<double> slopes;
 };
 
 // Computed from a few rows spread over the leaf.
@@ -103,9 +113,22 @@ struct Scratch {
   std::vector<double> products;
 };
 
-Moments sum_block(const LinearFit& fit, const LinearLeaf& leaf, const std::vector<Reference>& references,
-                  const Block& block, Scratch& s) {
-  const std::int64_t n = block.end - block.begin;
+// Rows of a leaf: n of them from `first` on, every step-th.
+struct Rows {
+  const RowIdx* first;
+  std::int64_t n, step;
+};
+
+// Rows of a fold in a block: folds take turns.
+Rows rows_of(const LinearLeaf& leaf, const Block& block, std::size_t fold, std::size_t n_folds) {
+  const auto step = static_cast<std::int64_t>(n_folds);
+  const std::int64_t begin = std::min(block.begin + static_cast<std::int64_t>(fold), block.end);
+  return {leaf.rows + begin, (block.end - begin + step - 1) / step, step};
+}
+
+Moments sum_rows(const LinearFit& fit, const LinearLeaf& leaf, const std::vector<Reference>& references,
+                 const Rows& rows, Scratch& s) {
+  const std::int64_t n = rows.n;
   const std::int64_t padded = (n + 7) / 8 * 8;
   const std::size_t n_columns = leaf.columns.size();
   s.columns.resize(at(kBlockRows) * (n_columns + 1));
@@ -120,7 +143,7 @@ Moments sum_block(const LinearFit& fit, const LinearLeaf& leaf, const std::vecto
   Moments found;
   visit(*fit.raw, [&](const auto& read) {
     for (std::int64_t i = 0; i < n; ++i) {
-      const RowIdx row = leaf.rows[block.begin + i];
+      const RowIdx row = rows.first[i * rows.step];
       double zero = 0.0;  // stays 0 while all values are finite
       for (std::size_t c = 0; c < n_columns; ++c) {
         const double z = (read(row, leaf.columns[c]) - references[c].shift) * references[c].factor;
@@ -199,8 +222,9 @@ Equations make_equations(const std::vector<Reference>& references, const Moments
   return found;
 }
 
-FittedModel find_model(const LinearFit& fit, const LinearLeaf& leaf, const std::vector<Reference>& references,
-                       const Moments& moments) {
+// The fit of rows with these sums; without terms where there is too little to fit.
+Fit fit_terms(const LinearFit& fit, const LinearLeaf& leaf, const std::vector<Reference>& references,
+              const Moments& moments) {
   const double weight = moments.product(0, 0);
   const double gradient = moments.gradient(references.size() + 1, 0);
   if (!(weight > 0.0) || !std::isfinite(weight)) return {};
@@ -208,112 +232,118 @@ FittedModel find_model(const LinearFit& fit, const LinearLeaf& leaf, const std::
   Equations equations = make_equations(references, moments);
   if (fit.check) {
     // A column of noise lowers twice the loss by this much on average.
-    const double noise = std::max(moments.squares - gradient * (gradient / weight), 0.0) / weight;
+    const double noise = std::max((moments.squares - gradient * (gradient / weight)) / weight, fit.least_noise);
     equations = equations.take(choose_terms(equations.matrix, equations.right, ridge, kTermGain * noise));
   }
   const std::size_t n = equations.places.size();
-  if (n == 0 || moments.n_rows < static_cast<std::int64_t>(n) + 1) return {};
-  FittedModel found;
-  found.weight = weight;
-  found.factor = Factor(equations.matrix, n, ridge);
+  Fit found;
+  found.constant =
+      leaf_output(gradient, weight, static_cast<double>(moments.n_rows), fit.rules, fit.damp_from, &leaf.parent);
+  if (n == 0 || moments.n_rows < static_cast<std::int64_t>(n) + 1) return found;
   std::vector<double> effects = equations.right;
-  found.factor.solve(effects.data());
+  Factor(equations.matrix, n, ridge).solve(effects.data());
   double largest = 0.0;
   for (const double e : effects) {
-    if (!std::isfinite(e)) return {};
+    if (!std::isfinite(e)) return found;
     largest = std::max(largest, std::abs(e));
   }
-  Model& model = found.model;
-  model.constant =
-      leaf_output(gradient, weight, static_cast<double>(moments.n_rows), fit.rules, fit.damp_from, &leaf.parent);
   for (std::size_t i = 0; i < n; ++i) {
-    const std::size_t place = equations.places[i];
-    const double scale = references[place - 1].factor / equations.deviations[i];
-    const double coefficient = effects[i] / equations.deviations[i] * references[place - 1].factor;
+    const double slope = effects[i] / equations.deviations[i];
+    if (!(std::abs(effects[i]) > kNegligible * largest) || slope == 0.0) continue;
+    found.places.push_back(equations.places[i]);
+    found.slopes.push_back(slope);
+  }
+  return found;
+}
+
+Model make_model(const LinearLeaf& leaf, const std::vector<Reference>& references, const Moments& moments,
+                 const Fit& fit) {
+  Model model;
+  model.constant = fit.constant;
+  for (std::size_t i = 0; i < fit.places.size(); ++i) {
+    const std::size_t place = fit.places[i];
+    const double coefficient = fit.slopes[i] * references[place - 1].factor;
     const double centre = centre_of(references, moments, place);
-    const bool is_used = std::abs(effects[i]) > kNegligible * largest && std::isfinite(coefficient) &&
-                         coefficient != 0.0 && std::isfinite(centre);
-    if (!is_used && fit.check) return {};  // the factor is of all terms
-    if (!is_used) continue;
+    if (!std::isfinite(coefficient) || coefficient == 0.0 || !std::isfinite(centre)) continue;
     model.column.push_back(leaf.columns[place - 1]);
     model.coefficient.push_back(coefficient);
     model.centre.push_back(centre);
-    found.scale.push_back(scale);
   }
-  return found;
+  return model;
 }
 
 // ---- rows that are left out ----
 
-// Sums over rows of what each loses when it is left out of the fit. With c and c + u the values that the constant and
-// the model have without the row, its loss with the share s of the slopes changes by a s + b s^2 / 2,
-// where a = (g + h c) u and b = h u^2.
+// How the loss of rows that are left out of the fit changes with the share s of the slopes: by a s + b s^2 / 2.
 struct LeftOut {
   double a = 0.0, b = 0.0;
-  bool is_decisive = false;  // a row decides its own value
 
   LeftOut& operator+=(const LeftOut& o) {
     a += o.a;
     b += o.b;
-    is_decisive |= o.is_decisive;
     return *this;
   }
 
-  // The share of the slopes that is best for rows that are left out: rows of the leaf, and of average leaves of its
-  // tree, which tell how far slopes can be trusted in these data. 0 where slopes do not help.
-  double share(const LeftOut& tree) const {
-    if (is_decisive) return 0.0;
+  // The share of the slopes that a leaf gets. Rows of the leaf that are left out say which share is best, and average
+  // leaves of its tree, which tell how far slopes can be trusted in these data. Up to twice this share does not raise
+  // the loss of these rows. Small steps can therefore take more of it. 0 where slopes do not help.
+  double share(const LeftOut& tree, double learning_rate) const {
     const double slope = a + kTreeLeaves * tree.a;
     const double curvature = b + kTreeLeaves * tree.b;
-    return slope < 0.0 && curvature > 0.0 ? std::min(-slope / curvature, 1.0) : 0.0;
+    if (!(slope < 0.0 && curvature > 0.0)) return 0.0;
+    return std::min(-slope / curvature * (2.0 - std::min(learning_rate, 1.0)), 1.0);
   }
 };
 
-LeftOut average(const std::vector<LeftOut>& leaves, const std::vector<char>& wanted) {
+// Rows with the sums `out`, which are left out of the fit of the others. With c the constant of the fit and u what the
+// slopes add to a row: a = sum of (g + h c) u, b = sum of h u^2.
+LeftOut leave_out(const Fit& fit, const Moments& others, const Moments& out, std::size_t n_places) {
+  const double weight = others.product(0, 0);
+  const double weight_out = out.product(0, 0);
+  LeftOut found;
+  double inside = 0.0;  // sum of h u^2 over the others
+  for (std::size_t i = 0; i < fit.places.size(); ++i) {
+    const std::size_t p = fit.places[i];
+    const double centre = others.product(p, 0) / weight;
+    const double sum = out.product(p, 0) - centre * weight_out;
+    const double gradient = out.gradient(n_places, p) - centre * out.gradient(n_places, 0);
+    found.a += fit.slopes[i] * (gradient + fit.constant * sum);
+    for (std::size_t j = 0; j < fit.places.size(); ++j) {
+      const std::size_t q = fit.places[j];
+      const double both = fit.slopes[i] * fit.slopes[j];
+      inside += both * (others.product(p, q) - centre * others.product(q, 0));
+      found.b += both * (out.product(p, q) - centre * out.product(q, 0) - others.product(q, 0) / weight * sum);
+    }
+  }
+  const double most = kMostSpread * inside * (weight_out / weight);
+  if (!(found.b > most)) return found;
+  return {found.a * std::sqrt(most / found.b), most};
+}
+
+LeftOut leave_folds_out(const LinearFit& fit, const LinearLeaf& leaf, const std::vector<Reference>& references,
+                        const std::vector<Moments>& folds) {
+  LeftOut found;
+  for (std::size_t k = 0; k < folds.size(); ++k) {
+    Moments others;
+    for (std::size_t f = 0; f < folds.size(); ++f) {
+      if (f != k) others += folds[f];
+    }
+    found += leave_out(fit_terms(fit, leaf, references, others), others, folds[k], references.size() + 1);
+  }
+  return found;
+}
+
+// Over the leaves where a part of the rows gets slopes from the others.
+LeftOut average(const std::vector<LeftOut>& leaves) {
   LeftOut sum;
   double n = 0.0;
-  for (std::size_t l = 0; l < leaves.size(); ++l) {
-    if (!wanted[l] || leaves[l].is_decisive) continue;
-    sum += leaves[l];
+  for (const LeftOut& leaf : leaves) {
+    if (!(leaf.b > 0.0)) continue;
+    sum += leaf;
     n += 1.0;
   }
   if (n > 0.0) sum = {sum.a / n, sum.b / n};
   return sum;
-}
-
-LeftOut leave_rows_out(const LinearFit& fit, const LinearLeaf& leaf, const FittedModel& fitted, const Block& block) {
-  const Model& model = fitted.model;
-  const std::size_t n = model.column.size();
-  const double share = 1.0 / (fitted.weight + fit.rules.lambda_l2);
-  std::vector<double> z(n);
-  LeftOut found;
-  visit(*fit.raw, [&](const auto& read) {
-    for (std::int64_t i = block.begin; i < block.end; ++i) {
-      const RowIdx row = leaf.rows[i];
-      double slope = 0.0;
-      for (std::size_t t = 0; t < n; ++t) {
-        const double x = read(row, model.column[t]) - model.centre[t];
-        slope += model.coefficient[t] * x;
-        z[t] = x * fitted.scale[t];
-      }
-      if (!std::isfinite(slope)) continue;
-      fitted.factor.solve_lower(z.data());
-      double leverage = share;
-      for (const double y : z) leverage += y * y;
-      const auto g = static_cast<double>(fit.gradient[row]);
-      const double h = fit.hessian != nullptr ? static_cast<double>(fit.hessian[row]) : 1.0;
-      if (!(h * leverage < kMaxLeverage)) {
-        found.is_decisive = true;
-        return;
-      }
-      const double plain = model.constant;
-      const double v = plain + slope;
-      const double c = plain + share * (g + h * plain) / (1.0 - h * share);
-      const double u = v + leverage * (g + h * v) / (1.0 - h * leverage) - c;
-      found += {(g + h * c) * u, h * u * u};
-    }
-  });
-  return found;
 }
 
 // The constant, computed from the residuals minus the linear terms.
@@ -347,24 +377,35 @@ std::vector<Block> cut_blocks(std::span<const LinearLeaf> leaves, const std::vec
 }
 
 // Models keep the share of their slopes that helps rows which are left out of the fit, or none.
-void check_models(Team& team, const LinearFit& fit, std::span<const LinearLeaf> leaves,
-                  std::vector<FittedModel>& fitted) {
-  std::vector<char> wanted(leaves.size());
-  for (std::size_t l = 0; l < leaves.size(); ++l) wanted[l] = !fitted[l].model.column.empty();
-  const std::vector<Block> blocks = cut_blocks(leaves, wanted);
-  std::vector<LeftOut> parts(blocks.size());
-  team.for_each(static_cast<std::int64_t>(blocks.size()), [&](std::int64_t b, int) {
-    const Block& block = blocks[at(b)];
-    parts[at(b)] = leave_rows_out(fit, leaves[block.leaf], fitted[block.leaf], block);
-  });
-  std::vector<LeftOut> totals(leaves.size());
-  for (std::size_t b = 0; b < blocks.size(); ++b) totals[blocks[b].leaf] += parts[b];
-  const LeftOut tree = average(totals, wanted);
-  for (std::size_t l = 0; l < leaves.size(); ++l) {
-    const double share = totals[l].share(tree);
-    if (share == 0.0) fitted[l].model = {};
-    for (double& coefficient : fitted[l].model.coefficient) coefficient *= share;
+void shrink_models(const LinearFit& fit, const std::vector<LeftOut>& left_out, std::vector<Model>& models) {
+  const LeftOut tree = average(left_out);
+  for (std::size_t l = 0; l < models.size(); ++l) {
+    const double share = left_out[l].share(tree, fit.learning_rate);
+    if (share == 0.0) models[l] = {};
+    for (double& coefficient : models[l].coefficient) coefficient *= share;
   }
+}
+
+// By leaf and fold; without a check there is one fold. `wanted`: leaves that may be linear.
+std::vector<std::vector<Moments>> sum_folds(Team& team, const LinearFit& fit, std::span<const LinearLeaf> leaves,
+                                            const std::vector<char>& wanted,
+                                            const std::vector<std::vector<Reference>>& references) {
+  const std::size_t n_folds = fit.check ? kFolds : 1;
+  const std::vector<Block> blocks = cut_blocks(leaves, wanted);
+  std::vector<std::vector<Moments>> parts(blocks.size());
+  std::vector<Scratch> scratch(at(team.n_threads()));
+  team.for_each(static_cast<std::int64_t>(blocks.size()), [&](std::int64_t b, int thread) {
+    const Block& block = blocks[at(b)];
+    for (std::size_t f = 0; f < n_folds; ++f) {
+      const Rows rows = rows_of(leaves[block.leaf], block, f, n_folds);
+      parts[at(b)].push_back(sum_rows(fit, leaves[block.leaf], references[block.leaf], rows, scratch[at(thread)]));
+    }
+  });
+  std::vector<std::vector<Moments>> folds(leaves.size(), std::vector<Moments>(n_folds));
+  for (std::size_t b = 0; b < blocks.size(); ++b) {
+    for (std::size_t f = 0; f < n_folds; ++f) folds[blocks[b].leaf][f] += parts[b][f];
+  }
+  return folds;
 }
 
 std::vector<Model> find_models(Team& team, const LinearFit& fit, std::span<const LinearLeaf> leaves) {
@@ -375,34 +416,20 @@ std::vector<Model> find_models(Team& team, const LinearFit& fit, std::span<const
   team.for_each(n_leaves, [&](std::int64_t l, int) {
     if (candidate[at(l)]) references[at(l)] = find_references(*fit.raw, leaves[at(l)]);
   });
-  const std::vector<Block> blocks = cut_blocks(leaves, candidate);
-  std::vector<Moments> parts(blocks.size());
-  std::vector<Scratch> scratch(at(team.n_threads()));
-  team.for_each(static_cast<std::int64_t>(blocks.size()), [&](std::int64_t b, int thread) {
-    const Block& block = blocks[at(b)];
-    parts[at(b)] = sum_block(fit, leaves[block.leaf], references[block.leaf], block, scratch[at(thread)]);
-  });
-  std::vector<Moments> moments(leaves.size());
-  for (std::size_t b = 0; b < blocks.size(); ++b) {
-    Moments& total = moments[blocks[b].leaf];
-    if (total.sums.empty()) {
-      total = std::move(parts[b]);
-      continue;
-    }
-    total.n_rows += parts[b].n_rows;
-    total.squares += parts[b].squares;
-    for (std::size_t i = 0; i < total.sums.size(); ++i) total.sums[i] += parts[b].sums[i];
-  }
-  std::vector<FittedModel> fitted(leaves.size());
-  team.for_each(n_leaves, [&](std::int64_t i, int) {
-    const std::size_t l = at(i);
-    if (candidate[l]) fitted[l] = find_model(fit, leaves[l], references[l], moments[l]);
-  });
-  if (fit.check) check_models(team, fit, leaves, fitted);
+  const std::vector<std::vector<Moments>> folds = sum_folds(team, fit, leaves, candidate, references);
   std::vector<Model> models(leaves.size());
+  std::vector<LeftOut> left_out(leaves.size());
   team.for_each(n_leaves, [&](std::int64_t i, int) {
     const std::size_t l = at(i);
-    models[l] = std::move(fitted[l].model);
+    if (!candidate[l]) return;
+    Moments all;
+    for (const Moments& fold : folds[l]) all += fold;
+    models[l] = make_model(leaves[l], references[l], all, fit_terms(fit, leaves[l], references[l], all));
+    if (fit.check) left_out[l] = leave_folds_out(fit, leaves[l], references[l], folds[l]);
+  });
+  if (fit.check) shrink_models(fit, left_out, models);
+  team.for_each(n_leaves, [&](std::int64_t i, int) {
+    const std::size_t l = at(i);
     if (fit.refit.label != nullptr && !models[l].column.empty()) {
       models[l].constant = refit_constant(fit, leaves[l], models[l]);
     }

@@ -56,6 +56,9 @@ struct LinearFit {
   double extrapolation = 0.0;       // how far values may leave the range of the leaf's rows, in widths of that range
   double learning_rate = 1.0;
   bool check = false;  // whether a leaf is linear only where that helps rows left out of its fit
+  // With `check`: where a model is right, squared gradients have at least this share of the hessians, summed over rows.
+  // They are smaller where rows are fitted too closely.
+  double least_noise = 0.0;
 };
 
 // A leaf of a grown tree.

@@ -14,12 +14,12 @@ class Factor {
   // The matrix row by row; its lower triangle is read.
   Factor(std::vector<double> matrix, std::size_t n, double ridge);
 
-  // Replaces x by the solution of L y = x; 0 for unknowns that are left out.
-  void solve_lower(double* x) const;
   // Replaces x by the solution of (matrix + ridge) y = x.
   void solve(double* x) const;
 
  private:
+  // Replaces x by the solution of L y = x; 0 for unknowns that are left out.
+  void solve_lower(double* x) const;
   double& cell(std::size_t i, std::size_t j) { return lower_[i * n_ + j]; }
   double cell(std::size_t i, std::size_t j) const { return lower_[i * n_ + j]; }
 

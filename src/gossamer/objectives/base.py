@@ -190,6 +190,15 @@ class Objective(ABC):
         """
         return 0.0
 
+    @property
+    def hessian_is_variance(self) -> bool:
+        """Whether labels are classes, and the hessian is the variance of the gradient.
+
+        Gradients whose squares are smaller than that come from rows that are fitted too closely.
+        Weights multiply the variance once more.
+        """
+        return False
+
     @classmethod
     @abstractmethod
     def from_params(cls, params: Params, targets: Targets) -> Objective:

@@ -112,6 +112,11 @@ class Binary(TwoClasses):
         """See `Objective`."""
         return LARGEST_LOG_ODDS_STEP / self.sigmoid
 
+    @property
+    def hessian_is_variance(self) -> bool:
+        """See `Objective`."""
+        return True
+
     def start_scores(self, targets: Targets) -> list[float]:
         """Return the log-odds of class 1. As in LightGBM, class weights do not enter."""
         share = min(max(targets.average(targets.label), EPSILON), 1 - EPSILON)

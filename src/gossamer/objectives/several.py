@@ -74,6 +74,11 @@ class SeveralTargets(Objective):
         """The same as each part's: they are of one kind, with the same parameters."""
         return self.parts[0].damp_from
 
+    @property
+    def hessian_is_variance(self) -> bool:
+        """The same as each part's."""
+        return self.parts[0].hessian_is_variance
+
     def leaf_refit_of(self, output: int) -> LeafRefit | None:
         """How leaf values of one target's trees are found again."""
         return self.parts[output].leaf_refit_of(0)

@@ -410,6 +410,10 @@ class TreeGrower:
         if self._loaded_bytes > 0 and self._table is self._given:
             self._load(n_threads)
         settings = self.settings_of(n_round, n_set)
+        if is_linear and self._params.linear_check and self._objective.hessian_is_variance:
+            weight = targets.weight
+            for own in settings:
+                own.linear_noise = 1.0 if weight is None else float(np.mean(weight, dtype=float))
         rows = None if bag is None else bag.inside
         label = targets.label if self.refits_leaves else None
         if self.device is not None:
