@@ -96,8 +96,11 @@ def test_a_column_of_dates(number_rows: Any) -> None:
     days = pd.Timestamp("2020-01-01") + pd.to_timedelta(np.arange(len(y)), unit="D")
     frame = pd.DataFrame(x, columns=list("abcd")).assign(day=days)
     model = GossamerRegressor(n_estimators=3).fit(frame, y)
-    seconds = frame.assign(day=days.astype("datetime64[s]").astype(np.int64).astype(float))
-    np.testing.assert_array_equal(model.predict(seconds), model.predict(frame))
+    seconds = days.astype("datetime64[s]")
+    again = model.predict(frame.assign(day=seconds))
+    np.testing.assert_array_equal(again, model.predict(frame))
+    with pytest.raises(DataError, match=r"'day' has another type .*expected dates"):
+        model.predict(frame.assign(day=seconds.astype(np.int64).astype(float)))
 
 
 @pytest.mark.parametrize(
