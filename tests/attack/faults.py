@@ -175,6 +175,11 @@ KINDS: Final[dict[str, Kind]] = {
         partial(categories, numbers),
     ),
     "depth-wise": ({"grow_policy": "depthwise", "path_smooth": 3.0}, numbers),
+    "symmetric": ({"grow_policy": "symmetric", "objective": "binary"}, classes),
+    "symmetric with categories": (
+        {"grow_policy": "symmetric", "cat_target_statistics": "off", "min_data_per_group": 5},
+        categories,
+    ),
     "gaussian": ({"objective": "gaussian"}, numbers),
     "cox": ({"objective": "cox"}, lifetimes),
     "many columns": ({"num_leaves": 31}, many_columns),
