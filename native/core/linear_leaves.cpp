@@ -286,12 +286,12 @@ struct LeftOut {
 
   // The share of the slopes that a leaf gets. Rows of the leaf that are left out say which share is best, and average
   // leaves of its tree, which tell how far slopes can be trusted in these data. Up to twice this share does not raise
-  // the loss of these rows. Small steps can therefore take more of it. 0 where slopes do not help.
-  double share(const LeftOut& tree, double learning_rate) const {
+  // the loss of these rows: a step of this length may take more of it. 0 where slopes do not help.
+  double share(const LeftOut& tree, double step) const {
     const double slope = a + kTreeLeaves * tree.a;
     const double curvature = b + kTreeLeaves * tree.b;
     if (!(slope < 0.0 && curvature > 0.0)) return 0.0;
-    return std::min(-slope / curvature * (2.0 - std::min(learning_rate, 1.0)), 1.0);
+    return std::min(-slope / curvature * (2.0 - std::min(step, 1.0)), 1.0);
   }
 };
 
@@ -379,8 +379,10 @@ std::vector<Block> cut_blocks(std::span<const LinearLeaf> leaves, const std::vec
 // Models keep the share of their slopes that helps rows which are left out of the fit, or none.
 void shrink_models(const LinearFit& fit, const std::vector<LeftOut>& left_out, std::vector<Model>& models) {
   const LeftOut tree = average(left_out);
+  // The losses whose steps are damped are not quadratic: there, more than the best share may hurt.
+  const double step = fit.damp_from > 0.0 ? 1.0 : fit.learning_rate;
   for (std::size_t l = 0; l < models.size(); ++l) {
-    const double share = left_out[l].share(tree, fit.learning_rate);
+    const double share = left_out[l].share(tree, step);
     if (share == 0.0) models[l] = {};
     for (double& coefficient : models[l].coefficient) coefficient *= share;
   }
