@@ -55,7 +55,6 @@ struct Moments {
     return i < j ? sums[j * (j + 1) / 2 + i] : sums[i * (i + 1) / 2 + j];
   }
   double gradient(std::size_t n_places, std::size_t i) const { return sums[n_places * (n_places + 1) / 2 + i]; }
-
   Moments& operator+=(const Moments& o) {
     if (sums.empty()) return *this = o;
     n_rows += o.n_rows;
@@ -276,7 +275,6 @@ Model make_model(const LinearLeaf& leaf, const std::vector<Reference>& reference
 // How the loss of rows that are left out of the fit changes with the share s of the slopes: by a s + b s^2 / 2.
 struct LeftOut {
   double a = 0.0, b = 0.0;
-
   // The share of the slopes that a leaf gets. Rows of the leaf that are left out say which share is best, and average
   // leaves of its tree, which tell how far slopes can be trusted in these data. Up to twice this share does not raise
   // the loss of these rows: a step of this length may take more of it. 0 where slopes do not help.
