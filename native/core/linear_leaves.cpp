@@ -27,8 +27,8 @@ constexpr double kTermGain = 2.0;
 constexpr std::size_t kFolds = 4;
 // With `check`: how many average leaves of the tree are added to the rows of a leaf when slopes are judged.
 constexpr double kTreeLeaves = 6.0;
-// With `check`: slopes move rows that are left out at most this many times as far (squared) as the rows of the fit. A
-// few far rows would otherwise outweigh all others, although bounds limit what they are predicted.
+// With `check`: slopes move left-out rows at most so many times as far (squared) as others. Predictions are bounded,
+// too.
 constexpr double kMostSpread = 4.0;
 constexpr double kLargest = std::numeric_limits<double>::max();  // bounds are finite
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
@@ -55,7 +55,6 @@ struct Moments {
     return i < j ? sums[j * (j + 1) / 2 + i] : sums[i * (i + 1) / 2 + j];
   }
   double gradient(std::size_t n_places, std::size_t i) const { return sums[n_places * (n_places + 1) / 2 + i]; }
-
   Moments& operator+=(const Moments& o) {
     if (sums.empty()) return *this = o;
     n_rows += o.n_rows;
@@ -258,8 +257,7 @@ Fit fit_terms(const LinearFit& fit, const LinearLeaf& leaf, const std::vector<Re
 
 Model make_model(const LinearLeaf& leaf, const std::vector<Reference>& references, const Moments& moments,
                  const Fit& fit) {
-  Model model;
-  model.constant = fit.constant;
+  Model model{fit.constant, {}, {}, {}};
   for (std::size_t i = 0; i < fit.places.size(); ++i) {
     const std::size_t place = fit.places[i];
     const double coefficient = fit.slopes[i] * references[place - 1].factor;
@@ -277,21 +275,14 @@ Model make_model(const LinearLeaf& leaf, const std::vector<Reference>& reference
 // How the loss of rows that are left out of the fit changes with the share s of the slopes: by a s + b s^2 / 2.
 struct LeftOut {
   double a = 0.0, b = 0.0;
-
-  LeftOut& operator+=(const LeftOut& o) {
-    a += o.a;
-    b += o.b;
-    return *this;
-  }
-
   // The share of the slopes that a leaf gets. Rows of the leaf that are left out say which share is best, and average
   // leaves of its tree, which tell how far slopes can be trusted in these data. Up to twice this share does not raise
-  // the loss of these rows. Small steps can therefore take more of it. 0 where slopes do not help.
-  double share(const LeftOut& tree, double learning_rate) const {
+  // the loss of these rows: a step of this length may take more of it. 0 where slopes do not help.
+  double share(const LeftOut& tree, double step) const {
     const double slope = a + kTreeLeaves * tree.a;
     const double curvature = b + kTreeLeaves * tree.b;
     if (!(slope < 0.0 && curvature > 0.0)) return 0.0;
-    return std::min(-slope / curvature * (2.0 - std::min(learning_rate, 1.0)), 1.0);
+    return std::min(-slope / curvature * (2.0 - std::min(step, 1.0)), 1.0);
   }
 };
 
@@ -328,7 +319,9 @@ LeftOut leave_folds_out(const LinearFit& fit, const LinearLeaf& leaf, const std:
     for (std::size_t f = 0; f < folds.size(); ++f) {
       if (f != k) others += folds[f];
     }
-    found += leave_out(fit_terms(fit, leaf, references, others), others, folds[k], references.size() + 1);
+    const Fit fitted = fit_terms(fit, leaf, references, others);
+    const LeftOut fold = leave_out(fitted, others, folds[k], references.size() + 1);
+    found = {found.a + fold.a, found.b + fold.b};
   }
   return found;
 }
@@ -339,7 +332,7 @@ LeftOut average(const std::vector<LeftOut>& leaves) {
   double n = 0.0;
   for (const LeftOut& leaf : leaves) {
     if (!(leaf.b > 0.0)) continue;
-    sum += leaf;
+    sum = {sum.a + leaf.a, sum.b + leaf.b};
     n += 1.0;
   }
   if (n > 0.0) sum = {sum.a / n, sum.b / n};
@@ -379,8 +372,10 @@ std::vector<Block> cut_blocks(std::span<const LinearLeaf> leaves, const std::vec
 // Models keep the share of their slopes that helps rows which are left out of the fit, or none.
 void shrink_models(const LinearFit& fit, const std::vector<LeftOut>& left_out, std::vector<Model>& models) {
   const LeftOut tree = average(left_out);
+  // The losses whose steps are damped are not quadratic: there, more than the best share may hurt.
+  const double step = fit.damp_from > 0.0 ? 1.0 : fit.learning_rate;
   for (std::size_t l = 0; l < models.size(); ++l) {
-    const double share = left_out[l].share(tree, fit.learning_rate);
+    const double share = left_out[l].share(tree, step);
     if (share == 0.0) models[l] = {};
     for (double& coefficient : models[l].coefficient) coefficient *= share;
   }

@@ -536,7 +536,8 @@ class TestCheck:
         begin, coefficient = tree.linear["linear_begin"], tree.linear["linear_coefficient"]
         shares = []
         for leaf, (a, b) in enumerate(changes):
-            share = np.clip(-1.9 * (a + 6 * mean_a) / (b + 6 * mean_b), 0.0, 1.0) * tried[leaf]
+            best = -(a + 6 * mean_a) / (b + 6 * mean_b)
+            share = np.clip(best * (1 if objective == "binary" else 1.9), 0.0, 1.0) * tried[leaf]
             own = coefficient[begin[leaf] : begin[leaf + 1]]
             assert len(own) == (share > 0)
             if share:

@@ -192,7 +192,7 @@ class Objective(ABC):
 
     @property
     def hessian_is_variance(self) -> bool:
-        """Whether labels are classes, and the hessian is the variance of the gradient.
+        """Whether labels are two classes, and the hessian is the variance of the gradient.
 
         Gradients whose squares are smaller than that come from rows that are fitted too closely.
         Weights multiply the variance once more.

@@ -57,11 +57,6 @@ class Multiclass(CountsOutputs):
         """See `Objective`."""
         return LARGEST_LOG_ODDS_STEP
 
-    @property
-    def hessian_is_variance(self) -> bool:
-        """See `Objective`."""
-        return True
-
     def start_scores(self, targets: Targets) -> list[float]:
         """Return the logarithm of each class's share."""
         shares = [targets.average(targets.label == k) for k in range(self.n_outputs)]

@@ -69,11 +69,6 @@ class MulticlassOva(Objective):
         """See `Objective`."""
         return LARGEST_LOG_ODDS_STEP / self.sigmoid
 
-    @property
-    def hessian_is_variance(self) -> bool:
-        """See `Objective`."""
-        return True
-
     def prepare(self, targets: Targets) -> Targets:
         """Return one target per class: 1 for its rows, 0 for the others."""
         return _one_against_all(targets, self.n_outputs)
