@@ -146,9 +146,11 @@ bool HistogramEvaluator::is_majority_left(const BestSplit& split, int thread) {
 // All leaves of the level have the same features to choose from: their keys and depths are the same.
 void HistogramEvaluator::search_level(Team& team, std::span<Found> best) {
   level_scratch_.resize(at(team.n_threads()));
+  // Sparse columns with too few entries for a split have no cells.
+  const auto has_cells = [&](std::int32_t f) { return !feature(f).loose() || sparse_->place_of[at(f)] >= 0; };
   std::vector<std::int32_t> features;
   for (const std::int32_t f : allowed_.tree_features()) {
-    if (allowed_.in_histogram(leaves_.front().job->node, f) && owns(f)) features.push_back(f);
+    if (allowed_.in_histogram(leaves_.front().job->node, f) && has_cells(f) && owns(f)) features.push_back(f);
   }
   std::vector<Found> found(features.size());
   team.for_each(std::ssize(features),

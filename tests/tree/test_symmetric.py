@@ -275,3 +275,20 @@ def test_what_does_not_fit_is_refused_by_name(name: str) -> None:
 def test_there_are_at_most_16_levels() -> None:
     with pytest.raises(gossamer.ParameterError, match=r"max_depth is too large .* at most 16"):
         gossamer.train({**SYMMETRIC, "max_depth": 17}, gossamer.Dataset(*make_data(0)), 1)
+
+
+@pytest.mark.parametrize("min_data", [2, 20, 60])
+def test_sparse_columns_with_few_entries(min_data: int) -> None:
+    """Columns with fewer entries than a leaf needs have no histograms: they are left out."""
+    rng = np.random.default_rng(1)
+    x = np.zeros((400, 300))
+    for column, n_entries in enumerate(rng.integers(1, 80, 300)):
+        x[rng.choice(400, n_entries, replace=False), column] = rng.integers(1, 4, n_entries)
+    y = rng.normal(size=400)
+    params = {**SYMMETRIC, "min_data_in_leaf": min_data, "enable_bundle": False, "max_depth": 4}
+    models = []
+    for sparse in (False, True):
+        data = gossamer.Dataset(x, y, params={**params, "is_enable_sparse": sparse})
+        model = gossamer.train({**params, "is_enable_sparse": sparse}, data, 30)
+        models.append(model.trees_to_dataframe())
+    pd.testing.assert_frame_equal(*models)
