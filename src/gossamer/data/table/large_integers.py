@@ -45,7 +45,7 @@ def warn_of_large_integers(data: Any) -> bool:
         return False
     large = [
         str(name)
-        for name, column in zip(names, columns, strict=True)
+        for name, column in zip(names, columns, strict=False)  # two of one name: refused later
         if str(column.dtype).lower() in _TYPES and len(column) and not _fits(column)
     ]
     if large:
