@@ -118,7 +118,10 @@ def weighted() -> dict[str, Any]:
 
 
 # Parameters that a data set must know before it is constructed.
-NEEDED: Final = ("linear_tree", "tree_method", "verbosity", "cat_target_statistics", "max_memory")
+NEEDED: Final = (
+    *("linear_tree", "tree_method", "verbosity", "cat_target_statistics", "max_memory"),
+    "max_conflict_rate",
+)
 COSTS: Final = {"cegb_penalty_feature_lazy": [0.01] * 6, "cegb_penalty_feature_coupled": [0.5] * 6}
 WIDE: Final = {
     "bagging_fraction": 0.5,
