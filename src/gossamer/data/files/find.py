@@ -105,7 +105,7 @@ def _folder(path: Path) -> str:
 
 
 def similar_files(path: Path) -> str:
-    """Return a sentence about a file that is not there: what may have been meant, or where it was.
+    """Return a sentence about a missing file: a file with a similar name, or the folder searched.
 
     Example:
         >>> similar_files(Path("/no_such_folder/rows.csv"))

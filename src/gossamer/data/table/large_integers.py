@@ -8,7 +8,7 @@ from typing import Any, Final
 import numpy as np
 
 from gossamer.data.table.columns import is_missing
-from gossamer.data.table.frames import frame_names, is_frame, is_pandas
+from gossamer.data.table.frames import is_frame, is_pandas
 from gossamer.data.table.names import listing
 from gossamer.logger import warn
 
@@ -29,25 +29,7 @@ def warn_of_large_integers(data: Any) -> bool:
         >>> warn_of_large_integers({"id": np.array([1, 2**53])})
         False
     """
-    names: Sequence[object]
-    if isinstance(data, Mapping):
-        names = list(data)
-        columns = [v if hasattr(v, "dtype") else np.empty(0) for v in data.values()]
-    elif isinstance(data, np.ndarray):
-        if data.ndim != 2 or str(data.dtype) not in _TYPES or not data.size:
-            return False
-        if _fits(data):
-            return False
-        names, columns = range(data.shape[1]), list(data.T)
-    elif is_frame(data):
-        names, columns = frame_names(data), _columns(data)
-    else:
-        return False
-    large = [
-        str(name)
-        for name, column in zip(names, columns, strict=False)  # two of one name: refused later
-        if str(column.dtype).lower() in _TYPES and len(column) and not _fits(column)
-    ]
+    large = [str(name) for name, column in _integers(data) if len(column) and not _fits(column)]
     if large:
         several = len(large) > 1
         warn(
@@ -59,13 +41,27 @@ def warn_of_large_integers(data: Any) -> bool:
     return bool(large)
 
 
-def _columns(frame: Any) -> list[Any]:
-    if is_pandas(frame):
-        return [frame.iloc[:, i] for i in range(frame.shape[1])]
+def _integers(data: Any) -> Sequence[tuple[object, Any]]:
+    """Return the columns of integers of 64 bits, with their names."""
+    if isinstance(data, Mapping):
+        return [(name, v) for name, v in data.items() if _is_long(getattr(v, "dtype", None))]
+    if isinstance(data, np.ndarray):
+        is_large = data.ndim == 2 and data.size and _is_long(data.dtype) and not _fits(data)
+        return list(enumerate(data.T)) if is_large else []
+    if is_pandas(data):
+        types = {dtype for dtype in set(data.dtypes) if _is_long(dtype)}
+        found = [i for i, dtype in enumerate(data.dtypes) if dtype in types]
+        return [(data.columns[i], data.iloc[:, i]) for i in found]
+    if not is_frame(data):
+        return []
     import narwhals
 
-    table = narwhals.from_native(frame, eager_only=True)
-    return [table.get_column(name) for name in table.columns]
+    table = narwhals.from_native(data, eager_only=True)
+    return [(name, table[name]) for name, dtype in table.schema.items() if _is_long(dtype)]
+
+
+def _is_long(dtype: object) -> bool:
+    return str(dtype).lower() in _TYPES
 
 
 def _fits(column: Any) -> bool:

@@ -57,7 +57,7 @@ def find_times(data: Any) -> dict[int, str]:
             return {}
         kinds = [_kind_of_values(data[:, i]) for i in range(data.shape[1])]
     elif is_pandas(data):
-        kinds = [_kind_of_pandas(data.iloc[:, i]) for i in range(data.shape[1])]
+        kinds = [_kind_of_pandas(dtype, data, i) for i, dtype in enumerate(data.dtypes)]
     else:
         kinds = _kinds_of_other(data)
     return {column: kind for column, kind in enumerate(kinds) if kind is not None}
@@ -193,13 +193,15 @@ def _kind_of_objects(values: Any) -> str | None:
     return DATE if isinstance(first, (date, np.datetime64)) else SPAN
 
 
-def _kind_of_pandas(series: Any) -> str | None:
-    dtype = series.dtype
+def _kind_of_pandas(dtype: Any, frame: Any, column: int) -> str | None:
+    """Return the kind of a column; the column itself, which takes long to get, is seldom needed."""
+    if isinstance(dtype, np.dtype) and dtype.kind not in f"{TIME_KINDS}O":
+        return None
     arrow = getattr(dtype, "pyarrow_dtype", None)
     if arrow is not None:
         return _kind_of_arrow(str(arrow))
     if isinstance(dtype, np.dtype) and dtype.kind == "O":
-        return _kind_of_objects(series.to_numpy())
+        return _kind_of_objects(frame.iloc[:, column].to_numpy())
     if hasattr(dtype, "categories"):
         return None
     kind = getattr(dtype, "kind", "")
