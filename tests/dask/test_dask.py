@@ -7,7 +7,6 @@ import pickle
 import threading
 import time
 import weakref
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -43,15 +42,6 @@ TABLE = RNG.normal(size=(N, 4))
 TABLE[RNG.random(TABLE.shape) < 0.1] = np.nan
 LABEL = np.nan_to_num(TABLE[:, 0]) - np.abs(np.nan_to_num(TABLE[:, 1]))
 WEIGHT = RNG.random(N) + 0.5
-
-
-@pytest.fixture(scope="module")
-def client() -> Iterator[Client]:
-    cluster = LocalCluster(
-        n_workers=2, threads_per_worker=1, processes=False, dashboard_address=":0"
-    )
-    with cluster, Client(cluster) as client:
-        yield client
 
 
 def chunked(values: np.ndarray, sizes: tuple[int, ...]) -> da.Array:

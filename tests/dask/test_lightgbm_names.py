@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pickle
 import warnings
-from collections.abc import Iterator
 
 import numpy as np
 import pytest
@@ -14,7 +13,7 @@ pytest.importorskip("distributed")
 import dask.array as da
 import dask.dataframe as dd
 import pandas as pd
-from distributed import Client, LocalCluster
+from distributed import Client
 
 import gossamer.compat.lightgbm as lgb
 
@@ -24,15 +23,6 @@ TABLE = RNG.normal(size=(N, 4))
 LABEL = TABLE[:, 0] - np.abs(TABLE[:, 1])
 CHUNKS = (5_000, 4_000)
 ARGUMENTS = {"n_estimators": 2, "num_leaves": 4, "verbose": -1}
-
-
-@pytest.fixture(scope="module")
-def client() -> Iterator[Client]:
-    cluster = LocalCluster(
-        n_workers=2, threads_per_worker=1, processes=False, dashboard_address=":0"
-    )
-    with cluster, Client(cluster) as client:
-        yield client
 
 
 def as_dask(values: np.ndarray) -> da.Array:

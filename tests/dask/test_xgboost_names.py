@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pickle
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,7 @@ pytest.importorskip("distributed")
 import dask.array as da
 import dask.dataframe as dd
 import pandas as pd
-from distributed import Client, LocalCluster
+from distributed import Client
 
 import gossamer
 import gossamer.compat.xgboost as xgb
@@ -28,15 +27,6 @@ LABEL = np.nan_to_num(TABLE[:, 0]) - np.abs(np.nan_to_num(TABLE[:, 1]))
 WEIGHT = RNG.random(N) + 0.5
 PARAMS = {"max_depth": 3, "nthread": 1}
 SIZES = (9_001, 5_000, 2_999)
-
-
-@pytest.fixture(scope="module")
-def client() -> Iterator[Client]:
-    cluster = LocalCluster(
-        n_workers=2, threads_per_worker=1, processes=False, dashboard_address=":0"
-    )
-    with cluster, Client(cluster) as client:
-        yield client
 
 
 def chunked(values: np.ndarray) -> da.Array:
