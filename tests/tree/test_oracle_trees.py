@@ -25,6 +25,7 @@ from oracle import (
     leaf_score,
 )
 from oracle.split import divide_bins, is_too_small, sum_bins
+from oracle.tables import draw_table
 
 import gossamer
 from gossamer.tree import Tree
@@ -199,13 +200,7 @@ def test_other_kinds_of_missing(params: dict[str, Any]) -> None:
 @settings(max_examples=60, deadline=None)
 @given(data=st.data())
 def test_trees_equal_the_oracles_on_anything(data: st.DataObject) -> None:
-    n_rows = data.draw(st.integers(1, 40), "rows")
-    n_columns = data.draw(st.integers(1, 3), "columns")
-    value = st.sampled_from([0.0, 1.0, 2.0, 3.0, -1.0, np.nan, np.inf, -np.inf])
-    rows = st.lists(value, min_size=n_columns, max_size=n_columns)
-    table = np.array(data.draw(st.lists(rows, min_size=n_rows, max_size=n_rows)))
-    label = st.integers(-3, 3).map(float)
-    labels = np.array(data.draw(st.lists(label, min_size=n_rows, max_size=n_rows)))
+    table, labels = draw_table(data)
     params = data.draw(
         st.fixed_dictionaries(
             {
