@@ -258,14 +258,15 @@ Sums sum_bins(const FeatureCells& feature, std::int64_t first, std::int64_t n, c
   return total;
 }
 
-void add_group(const Group& group, const void* bins, const RowIdx* rows, std::int64_t first_row, std::int64_t n_rows,
-               const void* row_values, std::int64_t n_cells, const CellLayout& layout, std::uint64_t* scratch,
-               Histogram& out, bool take_out) {
-  const CellRange range{group.first_cell, group.n_cells};
+void add_lanes(const Group& group, LaneRange lanes, const void* bins, const RowIdx* rows, std::int64_t first_row,
+               std::int64_t n_rows, const void* row_values, std::int64_t n_cells, const CellLayout& layout,
+               std::uint64_t* scratch, Histogram& out, bool take_out) {
+  const CellRange range = lanes.cells(group);
   BuildArgs args;
   args.bins = bins;
   args.row_stride = group.row_stride;
-  args.n_lanes = group.n_lanes;
+  args.first_lane = lanes.first;
+  args.n_lanes = lanes.n;
   args.lane_cells = group.lane_cells;
   args.lane_offset = group.lane_offset.data();
   args.row_values = row_values;
@@ -278,14 +279,15 @@ void add_group(const Group& group, const void* bins, const RowIdx* rows, std::in
     args.first_row = first_row + done;
     args.n_rows = std::min(step, n_rows - done);
     if (!out.large) {
-      args.cells = out.cells(range.first, layout);
+      args.cells = out.cells(group.first_cell, layout);
       build(args);
       continue;
     }
-    zero(scratch, range.n * words_per_cell(layout));
+    std::uint64_t* const own = scratch + (range.first - group.first_cell) * words_per_cell(layout);
+    zero(own, range.n * words_per_cell(layout));
     args.cells = scratch;
     build(args);
-    kernels().unpack_add(scratch, range.n, layout, out.sums(n_cells).offset(range.first));
+    kernels().unpack_add(own, range.n, layout, out.sums(n_cells).offset(range.first));
   }
 }
 

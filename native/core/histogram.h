@@ -99,10 +99,21 @@ FeatureCells with_zero_cell(const FeatureCells& others, const Feature& feature, 
 FeatureCells sums_from_above(const FeatureCells& cells, std::span<const std::int64_t> first_cell,
                              const CellLayout& layout, std::uint64_t* scratch);
 
-// Adds `n_rows` rows to the group's cells in `out`; with `take_out`, which may not be large, it takes them out. `bins`
-// points to row 0 of the table. `scratch` holds the group's cells, twice in a wide layout.
-void add_group(const Group& group, const void* bins, const RowIdx* rows, std::int64_t first_row, std::int64_t n_rows,
-               const void* row_values, std::int64_t n_cells, const CellLayout& layout, std::uint64_t* scratch,
-               Histogram& out, bool take_out = false);
+// Consecutive lanes of a group.
+struct LaneRange {
+  int first = 0;
+  int n = 0;
+
+  CellRange cells(const Group& group) const {
+    const std::int64_t begin = group.lane_begin(first);
+    return {group.first_cell + begin, group.lane_begin(first + n) - begin};
+  }
+};
+
+// Adds `n_rows` rows to the cells of some lanes of a group in `out`; with `take_out`, which may not be large, it takes
+// them out. `bins` points to row 0 of the table. `scratch` holds the group's cells, twice in a wide layout.
+void add_lanes(const Group& group, LaneRange lanes, const void* bins, const RowIdx* rows, std::int64_t first_row,
+               std::int64_t n_rows, const void* row_values, std::int64_t n_cells, const CellLayout& layout,
+               std::uint64_t* scratch, Histogram& out, bool take_out = false);
 
 }  // namespace gossamer

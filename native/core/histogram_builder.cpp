@@ -42,6 +42,15 @@ void add_sparse(const HistogramShape& shape, const RowPage& page, const Quantise
   }
 }
 
+void add_rows(const HistogramShape& shape, const QuantisedRows& quantised, const RowPage& page, std::int32_t group,
+              LaneRange lanes, const RowList& rows, Buffer<std::uint64_t>& scratch, Histogram& out, bool take_out) {
+  const Group& own = shape.matrix->groups()[at(group)];
+  if (out.large) scratch.grow_to(own.n_cells * 2);
+  const void* const bins = page.row_zero(at(group), own.row_stride * (own.two_bytes ? 2 : 1));
+  add_lanes(own, lanes, bins, rows.rows, rows.first_row, rows.n, quantised.values(), shape.n_cells, shape.layout,
+            scratch.data(), out, take_out);
+}
+
 void clear_group(const HistogramShape& shape, std::int32_t group, Histogram& out) {
   if (group == shape.sparse_group()) {
     clear_range(out, {shape.matrix->n_cells(), shape.sparse->n_heavy}, shape.n_cells, shape.layout);
@@ -80,7 +89,7 @@ void HistogramBuilder::start(const HistogramShape& shape, int n_threads) {
 }
 
 void HistogramBuilder::plan(int n_threads, const HistogramShape& shape, bool one_page,
-                            std::span<BuiltHistogram> histograms) {
+                            std::span<BuiltHistogram> histograms, bool may_wait) {
   const auto n_groups = static_cast<std::int64_t>(shape.matrix->groups().size());
   std::int64_t total_rows = 0;
   for (const BuiltHistogram& h : histograms) total_rows += h.rows.end - h.rows.begin;
@@ -100,6 +109,8 @@ void HistogramBuilder::plan(int n_threads, const HistogramShape& shape, bool one
   for (BuiltHistogram& h : histograms) {
     const std::int64_t n_rows = h.rows.end - h.rows.begin;
     const std::int64_t n_parts = std::max<std::int64_t>(1, (n_rows + rows_per_task / 2) / rows_per_task);
+    h.waits = may_wait && (n_threads == 1 || n_rows <= kTaskRows);
+    if (h.waits) continue;
     for (std::int64_t g = 0; g < n_groups + shape.has_sparse(); ++g) {
       if (g < n_groups && !shape.group_used[at(g)]) continue;
       std::int64_t n_own_parts = n_parts;
@@ -128,9 +139,10 @@ void HistogramBuilder::plan(int n_threads, const HistogramShape& shape, bool one
 }
 
 void HistogramBuilder::build(Team& team, const HistogramShape& shape, const QuantisedRows& rows,
-                             const LeafRows& leaf_rows, RowPages& pages, std::span<BuiltHistogram> histograms) {
+                             const LeafRows& leaf_rows, RowPages& pages, std::span<BuiltHistogram> histograms,
+                             bool may_wait) {
   if (histograms.empty()) return;  // a pass over pages costs time
-  plan(team.n_threads(), shape, pages.ranges().size() == 1, histograms);
+  plan(team.n_threads(), shape, pages.ranges().size() == 1, histograms, may_wait);
   bool is_first = true;
   const auto add = [&](const RowPage& page) {
     team.for_each(std::ssize(tasks_), [&](std::int64_t t, int thread) {
@@ -152,12 +164,19 @@ void HistogramBuilder::add_page(const Task& task, const HistogramShape& shape, c
     add_sparse(shape, page, quantised, rows, scratch.data(), *task.target);
     return;
   }
-  const Group& group = shape.matrix->groups()[at(task.group)];
-  if (task.target->large) scratch.grow_to(group.n_cells * 2);
-  const std::int64_t row_bytes = group.row_stride * (group.two_bytes ? 2 : 1);
-  const void* const bins = page.row_zero(at(task.group), row_bytes);
-  add_group(group, bins, rows.rows, rows.first_row, rows.n, quantised.values(), shape.n_cells, shape.layout,
-            scratch.data(), *task.target, task.leaf->take_out);
+  const LaneRange all{0, shape.matrix->groups()[at(task.group)].n_lanes};
+  add_rows(shape, quantised, page, task.group, all, rows, scratch, *task.target, task.leaf->take_out);
+}
+
+void HistogramBuilder::build_lanes(const HistogramShape& shape, const QuantisedRows& quantised,
+                                   const LeafRows& leaf_rows, const RowPage& page, const BuiltHistogram& histogram,
+                                   std::int32_t group, LaneRange lanes, int thread) {
+  if (!histogram.take_out) {
+    clear_range(*histogram.own, lanes.cells(shape.matrix->groups()[at(group)]), shape.n_cells, shape.layout);
+  }
+  const RowList rows = leaf_rows.in_page(histogram.rows, page);
+  if (rows.n == 0) return;
+  add_rows(shape, quantised, page, group, lanes, rows, scratch_[at(thread)], *histogram.own, histogram.take_out);
 }
 
 void HistogramBuilder::merge(Team& team, const HistogramShape& shape, std::span<BuiltHistogram> histograms) {

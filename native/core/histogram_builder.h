@@ -2,7 +2,8 @@
 //
 // The rows of a large leaf are shared out in pieces. The first piece of a leaf and group of lanes goes into the leaf's
 // own histogram, every other piece into a partial histogram that is added later: lane by lane while the leaf is
-// searched, or all at once.
+// searched, or all at once. A leaf of one piece can wait: its lanes are then built when they are searched, while they
+// are in cache, and threads that share a leaf need no join in between.
 #pragma once
 
 #include <cstdint>
@@ -50,6 +51,7 @@ struct BuiltHistogram {
   RowRange rows{0, 0};
   std::vector<Partial> partials;
   bool take_out = false;  // the rows are taken out of `own`, which holds more rows
+  bool waits = false;     // for build_lanes
 
   // Adds the partial histograms of a range of cells of lanes, or of a block of sparse columns.
   void merge_lanes(const HistogramShape& shape, std::int32_t group, CellRange range);
@@ -61,8 +63,13 @@ class HistogramBuilder {
   static constexpr std::int64_t kTaskRows = 4096;  // least rows per task
 
   void start(const HistogramShape& shape, int n_threads);
+  // `may_wait`: histograms of one piece are left to build_lanes.
   void build(Team& team, const HistogramShape& shape, const QuantisedRows& rows, const LeafRows& leaf_rows,
-             RowPages& pages, std::span<BuiltHistogram> histograms);
+             RowPages& pages, std::span<BuiltHistogram> histograms, bool may_wait);
+  // Builds some lanes of a histogram that waits. Threads may build other lanes meanwhile.
+  void build_lanes(const HistogramShape& shape, const QuantisedRows& rows, const LeafRows& leaf_rows,
+                   const RowPage& page, const BuiltHistogram& histogram, std::int32_t group, LaneRange lanes,
+                   int thread);
   // Adds all partial histograms and returns them to the pool.
   void merge(Team& team, const HistogramShape& shape, std::span<BuiltHistogram> histograms);
   void give_back(std::span<BuiltHistogram> histograms);
@@ -79,7 +86,8 @@ class HistogramBuilder {
       return static_cast<double>(leaf->rows.end - leaf->rows.begin) / static_cast<double>(n_parts);
     }
   };
-  void plan(int n_threads, const HistogramShape& shape, bool one_page, std::span<BuiltHistogram> histograms);
+  void plan(int n_threads, const HistogramShape& shape, bool one_page, std::span<BuiltHistogram> histograms,
+            bool may_wait);
   void add_page(const Task& task, const HistogramShape& shape, const QuantisedRows& rows, const LeafRows& leaf_rows,
                 const RowPage& page, Buffer<std::uint64_t>& scratch);
 

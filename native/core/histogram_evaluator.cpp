@@ -14,8 +14,12 @@
 namespace gossamer {
 namespace {
 
-// Rows per thread that make a batch worth its joins; 16 times that with more than two threads.
-constexpr std::int64_t kBatchRows = 16384;
+// Rows per thread that make a batch worth its joins.
+constexpr std::int64_t kBatchRows = 16384 * 16;
+// Histograms of a batch should stay in cache. More than two threads have more of it, and joins cost them more.
+constexpr std::int64_t kBatchBytes = std::int64_t{1} << 20;
+// Trees of fewer rows change so much from round to round that many nodes would be expanded in vain.
+constexpr std::int64_t kFewRows = 16384;
 
 }  // namespace
 
@@ -130,7 +134,9 @@ void HistogramEvaluator::make_scratch(int n_threads) {
 
 // On one thread a join costs nothing: leaves are expanded one by one, and none is wasted.
 std::int64_t HistogramEvaluator::preferred_rows(int n_threads) const {
-  return n_threads > 1 ? kBatchRows * (n_threads <= 2 ? 1 : 16) * n_threads : 1;
+  if (n_threads == 1 || (n_threads == 2 && task_.n_rows < kFewRows)) return 1;
+  const std::int64_t fitting = n_threads == 2 ? std::clamp<std::int64_t>(kBatchBytes / pool_.largest_bytes(), 1, 16) : 16;
+  return kBatchRows / 16 * fitting * n_threads;
 }
 
 // The parent's histogram becomes a child's, or is given back for a smaller one.
@@ -295,17 +301,15 @@ void HistogramEvaluator::build(Team& team, std::span<const LeafJob> jobs) {
       NodeState& node = state(job.node);
       if (node.histogram) continue;  // the leaf is searched again
       task_.stats->built_rows += job.rows.end - job.rows.begin;
-      if (family.takes_rows_out) {
-        built_.push_back({state(family.parent).histogram.get(), job.rows, {}, true});
-        continue;
-      }
-      node.histogram = acquire(node.sums.count > layout().max_rows);
-      built_.push_back({node.histogram.get(), job.rows, {}});
+      if (!family.takes_rows_out) node.histogram = acquire(node.sums.count > layout().max_rows);
+      Histogram* const target = (family.takes_rows_out ? state(family.parent) : node).histogram.get();
+      built_.push_back({target, job.rows, {}, family.takes_rows_out});
       family.built[side] = &built_.back();
     }
   }
   RowPages& pages = data_.pages != nullptr ? *data_.pages : *resident_;
-  builder_.build(team, shape_, quantised_, *task_.leaf_rows, pages, built_);
+  const bool may_wait = data_.pages == nullptr && data_.exchange == nullptr && !sparse_;
+  builder_.build(team, shape_, quantised_, *task_.leaf_rows, pages, built_, may_wait);
   if (data_.exchange != nullptr && !data_.exchange->has_all_rows()) {
     builder_.merge(team, shape_, built_);
     if (!votes_) exchange_cells(team, shape_, shares_, built_, *data_.exchange);

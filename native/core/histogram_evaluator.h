@@ -138,6 +138,13 @@ class HistogramEvaluator : public LeafEvaluator {
     BuiltHistogram* built[2] = {nullptr, nullptr};
     std::unique_ptr<Histogram> packed_rest;
     std::vector<std::int32_t> alive;  // blocks of sparse columns to be searched
+
+    // Rows that are added to histograms while these are searched.
+    std::int64_t waiting_rows() const {
+      std::int64_t n = 0;
+      for (const BuiltHistogram* const b : built) n += b != nullptr && b->waits ? b->rows.end - b->rows.begin : 0;
+      return n;
+    }
   };
   static constexpr std::size_t kNone = ~std::size_t{0};
   // A leaf that keeps its histogram until it is expanded.

@@ -22,12 +22,15 @@ bool has_elected(std::span<const Digit> digits, const char* elected) {
 // Enough blocks for every thread, but no more: a block's cells are searched one after another.
 void HistogramEvaluator::list_lane_blocks(int n_threads, std::size_t n_families, const CellShare* share) {
   const auto& groups = data_.matrix->groups();
-  std::int64_t n_lanes = 0;
-  for (std::size_t g = 0; g < groups.size(); ++g) n_lanes += shape_.group_used[g] ? groups[g].n_lanes : 0;
-  const std::int64_t shared = n_lanes * static_cast<std::int64_t>(n_families) / (2 * n_threads);
-  const std::int64_t block = n_threads == 1 ? 32 : std::clamp<std::int64_t>(shared, 2, 32);
+  // Many tasks balance themselves; of few, every thread should get the same number.
+  const auto n_ranges = share != nullptr ? std::ssize(share->lanes)
+                                         : std::count(shape_.group_used.begin(), shape_.group_used.end(), char{1});
+  const std::int64_t n_tasks = static_cast<std::int64_t>(n_families) * n_ranges;
+  std::int64_t n_parts = 1;
+  while (n_tasks * n_parts < 4 * n_threads && n_tasks * n_parts % n_threads != 0) ++n_parts;
   lane_blocks_.clear();
   const auto add = [&](std::int32_t group, std::int64_t begin, std::int64_t end) {
+    const std::int64_t block = std::max<std::int64_t>((end - begin + n_parts - 1) / n_parts, 2);
     for (std::int64_t first = begin; first < end; first += block) {
       lane_blocks_.push_back(
           {group, static_cast<std::int32_t>(first), static_cast<std::int32_t>(std::min(block, end - first))});
@@ -56,6 +59,12 @@ void HistogramEvaluator::search(Team& team, std::span<const SearchedLeaf> leaves
       const std::int64_t n = std::min(kBlocksPerTask, n_alive - first);
       tasks_.push_back({family, -1, static_cast<std::int32_t>(first), static_cast<std::int32_t>(n)});
     }
+  }
+  // Longest first: the last task to start should be a short one.
+  if (team.n_threads() > 1 && families.size() > 1) {
+    std::stable_sort(tasks_.begin(), tasks_.end(), [&](const SearchTask& a, const SearchTask& b) {
+      return families[a.family].waiting_rows() > families[b.family].waiting_rows();
+    });
   }
   team.for_each(std::ssize(tasks_), [&](std::int64_t t, int thread) {
     SearchTask& task = tasks_[at(t)];
@@ -106,6 +115,11 @@ void HistogramEvaluator::search_lanes(std::span<const SearchedLeaf> leaves, Fami
   constexpr std::int64_t kStepCells = 2048;  // eight lanes of 256 cells are searched side by side
   const Group& group = data_.matrix->groups()[at(block.group)];
   const std::int32_t end = block.first + block.n;
+  for (const BuiltHistogram* const built : family.built) {
+    if (built == nullptr || !built->waits) continue;
+    builder_.build_lanes(shape_, quantised_, *task_.leaf_rows, resident_->first(), *built, block.group,
+                         {block.first, block.n}, thread);
+  }
   for (std::int32_t lane = block.first, next = lane; lane < end; lane = next) {
     const std::int64_t first = group.lane_begin(lane);
     next = lane + 1;

@@ -63,6 +63,7 @@ class ResidentRows : public RowPages {
     }
   }
   std::span<const RowRange> ranges() const override { return ranges_; }
+  const RowPage& first() const { return pages_.front(); }
   void for_each(const std::function<void(const RowPage&)>& body) override {
     for (const RowPage& page : pages_) body(page);
   }

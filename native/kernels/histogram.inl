@@ -183,14 +183,15 @@ void build_lanes(const BuildArgs& a) {
   // Equal passes leave the most of the cache to the rows: 10 + 10 lanes, not 12 + 8.
   const int n_passes = (a.n_lanes + Ops::kMaxLanes - 1) / Ops::kMaxLanes;
   const int n_each = (a.n_lanes + n_passes - 1) / n_passes;
+  const int end_lane = a.first_lane + a.n_lanes;
   for (int64_t begin = 0; begin < a.n_rows; begin += kChunkRows) {
     const int64_t n = a.n_rows - begin < kChunkRows ? a.n_rows - begin : kChunkRows;
     const uint8_t* const chunk = load_chunk<Ops>(a, begin, n, a.row_stride, bins, values);
     if (a.take_out) negate<Ops>(values, n);
     NextRows next = rows_after(a, begin, n, a.row_stride, n_passes);
-    for (int lane = 0; lane < a.n_lanes; lane += n_each, ++next.pass) {
+    for (int lane = a.first_lane; lane < end_lane; lane += n_each, ++next.pass) {
       if (next.pass == 2) next.n = 0;  // all of them have been fetched
-      const int lanes = a.n_lanes - lane < n_each ? a.n_lanes - lane : n_each;
+      const int lanes = end_lane - lane < n_each ? end_lane - lane : n_each;
       add_pass<Ops, kLaneCells>(lanes, chunk + lane, a.row_stride, values, n, cells + lane * kLaneCells, next);
     }
   }
@@ -223,7 +224,7 @@ void add_lanes_u16(const BuildArgs& a, const uint8_t* bins, const typename Ops::
   auto* const cells = static_cast<typename Ops::Cell*>(a.cells);
   const int64_t row_bytes = a.row_stride * 2;
   int32_t offset[kLanes];
-  for (int k = 0; k < kLanes; ++k) offset[k] = a.lane_offset[k];
+  for (int k = 0; k < kLanes; ++k) offset[k] = a.lane_offset[a.first_lane + k];
   for (int64_t i = 0; i < n; ++i, bins += row_bytes) {
     if (i % 2 == 0) next.prefetch(i);
     const typename Ops::Cell value = values[i];
@@ -257,7 +258,7 @@ void build_lanes_u16(const BuildArgs& a) {
     const int64_t n = a.n_rows - begin < kChunkRows ? a.n_rows - begin : kChunkRows;
     const uint8_t* const chunk = load_chunk<Ops>(a, begin, n, row_bytes, bins, values);
     if (a.take_out) negate<Ops>(values, n);
-    add_pass_u16<Ops>(a, chunk, values, n, rows_after(a, begin, n, row_bytes, 1));
+    add_pass_u16<Ops>(a, chunk + 2 * a.first_lane, values, n, rows_after(a, begin, n, row_bytes, 1));
   }
 }
 

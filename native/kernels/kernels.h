@@ -15,6 +15,7 @@ namespace gossamer {
 struct BuildArgs {
   const void* bins = nullptr;   // row-major, first row of the matrix; uint8 or uint16
   std::int64_t row_stride = 0;  // elements
+  int first_lane = 0;           // lanes [first_lane, first_lane + n_lanes) are added
   int n_lanes = 0;
   int lane_cells = 0;                         // uint8: cells per lane, 16, 64 or 256
   const std::int32_t* lane_offset = nullptr;  // uint16: first cell of each lane
@@ -23,7 +24,7 @@ struct BuildArgs {
   std::int64_t n_rows = 0;
   const void* row_values = nullptr;  // per row: PackedRow, or WideCell in a wide layout
   const CellLayout* layout = nullptr;
-  void* cells = nullptr;  // PackedCell, or WideCell
+  void* cells = nullptr;  // PackedCell, or WideCell; the first one of lane 0
   bool take_out = false;
 };
 
