@@ -59,7 +59,7 @@ std::vector<std::int64_t> query_blocks(const QueryBegin& begin) {
 struct LambdaRank::Scratch {
   explicit Scratch(std::int64_t longest) {
     for (auto* values :
-         {&score, &label, &gain, &n_relevant, &harmonic, &gradient, &hessian, &pair_gradient, &pair_hessian}) {
+         {&score, &label, &gain, &n_relevant, &harmonic, &grown, &gradient, &hessian, &pair_gradient, &pair_hessian}) {
       values->resize(at(longest + kPadding));
     }
     shared.resize(at(longest / 8 + 1));
@@ -68,6 +68,7 @@ struct LambdaRank::Scratch {
   std::vector<RankItem> order;
   std::vector<double> adjusted;                                                     // scores by row, biases added
   std::vector<double> score, label, gain, n_relevant, harmonic, gradient, hessian;  // by rank
+  std::vector<double> grown;                                                        // by rank, see LambdaArgs
   std::vector<double> shared;                                                       // by block of ranks
   std::vector<std::int32_t> rank_of;                                                // by row
   std::vector<double> pair_gradient, pair_hessian;                                  // by rank, of pairs with one rank
@@ -153,6 +154,7 @@ LambdaArgs LambdaRank::pair_args(std::int64_t query, std::int64_t n, Scratch& s)
   // As in LightGBM: at the start all scores are equal, and differences mean nothing.
   args.divide_by_difference = rules_.divide_by_difference && s.score[0] != s.score[at(n - 1)];
   args.shared = s.shared.data();
+  args.grown = s.grown.data();
   args.gradient = s.gradient.data();
   args.hessian = s.hessian.data();
   return args;

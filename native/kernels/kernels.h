@@ -294,6 +294,7 @@ struct LambdaArgs {
   double hessian_floor = 0.0;         // lower limit of p (1 - p)
   bool divide_by_difference = false;  // by 0.01 + |difference of the scores|
   double* shared = nullptr;           // scratch: n / 8 + 1
+  double* grown = nullptr;            // scratch: n + 8
   double* gradient = nullptr;
   double* hessian = nullptr;
 };

@@ -33,7 +33,7 @@ double exp_sum(const double* x, double shift, int64_t n, double* out) {
 
 // Eight rows of a query.
 struct LambdaRows {
-  V8d score, label, gain, discount, n_relevant, harmonic, harmonic_before, rank;
+  V8d score, label, grown, gain, discount, n_relevant, harmonic, harmonic_before, rank;
 };
 
 template <PairDelta kDelta>
@@ -41,6 +41,7 @@ inline LambdaRows load_rows(const LambdaArgs& a, int64_t at) {
   LambdaRows rows;
   rows.score = load<V8d>(a.score + at);
   rows.label = load<V8d>(a.label + at);
+  rows.grown = load<V8d>(a.grown + at);
   if constexpr (kDelta == PairDelta::ndcg) {
     rows.gain = load<V8d>(a.gain + at);
     rows.discount = load<V8d>(a.discount + at);
@@ -59,6 +60,7 @@ template <PairDelta kDelta>
 inline void put_row(const LambdaArgs& a, int64_t at, LambdaRows& rows, int k) {
   rows.score[k] = a.score[at];
   rows.label[k] = a.label[at];
+  rows.grown[k] = a.grown[at];
   if constexpr (kDelta == PairDelta::ndcg) {
     rows.gain[k] = a.gain[at];
     rows.discount[k] = a.discount[at];
@@ -76,6 +78,21 @@ inline LambdaRows fill_rows(const LambdaArgs& a, int64_t at) {
   LambdaRows rows;
   for (int k = 0; k < 8; ++k) put_row<kDelta>(a, at, rows, k);
   return rows;
+}
+
+constexpr double kFarthest = 600.0;  // exp of it, times any difference of such scores, does not overflow
+
+// exp(sigmoid * (a - b)) of two scores is a quotient of exponentials of single rows, unless one of these overflows: each
+// pair then has an exponential of its own.
+inline bool is_far(const LambdaArgs& a, double highest, double lowest) {
+  return !(a.sigmoid * (highest - lowest) < kFarthest);
+}
+
+inline void grow_scores(const LambdaArgs& a, double highest) {
+  for (int64_t i = 0; i < a.n; i += 8) {
+    const V8d grown = exp8((highest - load<V8d>(a.score + i)) * a.sigmoid);
+    for (int k = 0; k < 8; ++k) a.grown[i + k] = i + k < a.n ? grown[k] : 1.0;
+  }
 }
 
 // Relative error below 1e-11 in [-708, 708], clamped outside: accurate enough for gradients, and without a division.
@@ -102,8 +119,10 @@ struct Lambdas {
   V8d gradient, hessian, size;
 };
 
-template <PairDelta kDelta>
-inline Lambdas lambdas(const LambdaArgs& a, const LambdaRows& first, const LambdaRows& second, const V8i& counts) {
+// `shrunk`: 1 over `grown` of the first rows.
+template <PairDelta kDelta, bool kFar>
+inline Lambdas lambdas(const LambdaArgs& a, const LambdaRows& first, const V8d& shrunk, const LambdaRows& second,
+                       const V8i& counts) {
   const V8d distance = max8(first.score - second.score, fill8(0.0));  // negative only in slots that do not count
   const auto is_high = first.label > second.label;
   V8d delta = fill8(1.0);
@@ -119,15 +138,14 @@ inline Lambdas lambdas(const LambdaArgs& a, const LambdaRows& first, const Lambd
     delta = abs8(change) * a.scale;
   }
   delta = pick(counts, delta, fill8(0.0));
-  const V8d towards = distance * a.sigmoid;
-  const V8d e = exp8_short(pick(is_high, towards, -towards));
-  // p = 1 / (1 + e) and the division by the difference share one division.
+  const V8d e = kFar ? exp8_short(min8(distance * a.sigmoid, fill8(kFarthest))) : shrunk * second.grown;
+  // p is 1 / (1 + e), or e times that if the second row should be first. It shares a division with the difference.
   const V8d spread = a.divide_by_difference ? 0.01 + distance : fill8(1.0);
   const V8d inverse = 1.0 / ((1.0 + e) * spread);
-  const V8d p = spread * inverse;
-  const V8d size = a.sigmoid * delta * inverse;
+  const V8d least = spread * inverse;
+  const V8d size = a.sigmoid * delta * pick(is_high, inverse, e * inverse);
   const V8d weight = a.divide_by_difference ? (1.0 + e) * inverse * delta : delta;
-  const V8d curvature = max8(p * (1.0 - p), fill8(a.hessian_floor));
+  const V8d curvature = max8(e * least * least, fill8(a.hessian_floor));
   return {pick(is_high, -size, size), curvature * (a.sigmoid * a.sigmoid * a.hessian_factor) * weight, size};
 }
 
@@ -142,13 +160,14 @@ inline void share_labels(const LambdaArgs& a) {
 }
 
 // Ranks i < n_top with the ranks after them in [begin, end), a multiple of eight apart.
-template <PairDelta kDelta>
+template <PairDelta kDelta, bool kFar>
 inline V8d tile_pairs(const LambdaArgs& a, int64_t n_top, int64_t begin, int64_t end) {
   const V8i slot = slot_numbers();
   V8d total = fill8(0.0);
   for (int64_t i = 0; i < n_top && i + 1 < end; ++i) {
     const LambdaRows first = fill_rows<kDelta>(a, i);
     const double label = a.label[i];
+    const V8d shrunk = fill8(1.0 / a.grown[i]);
     V8d gradient = fill8(0.0);
     V8d hessian = fill8(0.0);
     const int64_t after = (i + 1) & ~int64_t{7};
@@ -157,7 +176,7 @@ inline V8d tile_pairs(const LambdaArgs& a, int64_t n_top, int64_t begin, int64_t
       V8i counts = load<V8d>(a.label + j) != first.label;
       if (j <= i) counts = counts & (slot > i - j);
       if (j + 8 > a.n) counts = counts & (slot < a.n - j);
-      const Lambdas pairs = lambdas<kDelta>(a, first, load_rows<kDelta>(a, j), counts);
+      const Lambdas pairs = lambdas<kDelta, kFar>(a, first, shrunk, load_rows<kDelta>(a, j), counts);
       gradient += pairs.gradient;
       hessian += pairs.hessian;
       total += pairs.size;
@@ -174,9 +193,12 @@ template <PairDelta kDelta>
 double top_pairs(const LambdaArgs& a, int64_t n_top) {
   constexpr int64_t kTile = 2048;  // stays in cache while all first rows pass over it
   share_labels(a);
+  const bool far = is_far(a, a.score[0], a.score[a.n - 1]);
+  if (!far) grow_scores(a, a.score[0]);
+  const auto tile = far ? tile_pairs<kDelta, true> : tile_pairs<kDelta, false>;
   V8d total = fill8(0.0);
   for (int64_t begin = 0; begin < a.n; begin += kTile) {
-    total += tile_pairs<kDelta>(a, n_top, begin, begin + kTile < a.n ? begin + kTile : a.n);
+    total += tile(a, n_top, begin, begin + kTile < a.n ? begin + kTile : a.n);
   }
   return 2.0 * sum8(total);
 }
@@ -193,7 +215,7 @@ double listed_pairs(const LambdaArgs& a, const int32_t* first, const int32_t* se
       put_row<kDelta>(a, second[i + k], others, k);
     }
     for (int k = n; k < 8; ++k) put_row<kDelta>(a, first[i], rows, k);
-    const Lambdas pairs = lambdas<kDelta>(a, rows, others, rows.label != others.label);
+    const Lambdas pairs = lambdas<kDelta, true>(a, rows, fill8(1.0), others, rows.label != others.label);
     total += pairs.size;
     for (int k = 0; k < n; ++k) {
       a.gradient[first[i + k]] += pairs.gradient[k];
