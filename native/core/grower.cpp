@@ -96,12 +96,13 @@ void Grower::start(Team& team, const TreeTask& task) {
   committed_.clear();
   staying_.clear();
   nodes_.reserve(static_cast<std::size_t>(std::min<std::int64_t>(4 * shape.num_leaves + 8, 1 << 20)));
-  rows_.start(team, task.rows, task.n_rows, pages_ != nullptr);
+  const bool takes_bits = shape.prune_below <= 0.0 && n_outputs_ == 1 && evaluator_->takes_bits(*params_);
+  const auto use = takes_bits ? LeafRows::Use::bits_too : LeafRows::Use::lists;
+  GrowNode root;
+  root.rows = rows_.start(team, task.rows, task.n_rows, pages_ ? LeafRows::Use::pages : use);
   if (pages_) pages_->start(team, rows_);
   evaluator_->start(team, task);
 
-  GrowNode root;
-  root.rows = {0, task.n_rows};
   if (limits_ != nullptr) {
     root.open = limits_->groups.all();
     if (!limits_->forced.empty()) root.forced = 0;
@@ -167,6 +168,7 @@ Frontier::Limits Grower::batch_limits(Team& team) {
 void Grower::commit(std::int32_t node) {
   frontier_.commit(node);
   committed_.push_back(node);
+  rows_.forget(at(node).rows);
   const auto n_leaves = static_cast<std::int32_t>(committed_.size());
   for (int side = 0; side < 2; ++side) {
     GrowNode& child = at(at(node).children[side]);
@@ -227,8 +229,7 @@ void Grower::partition(Team& team, std::span<const std::int32_t> batch) {
     for (const std::int32_t node : batch) {
       const GrowNode& leaf = at(node);
       stats_.partitioned_rows += leaf.n_rows();
-      splits_.push_back(
-          {leaf.rows.begin, leaf.rows.end, evaluator_->splitter(node, leaf.rows, leaf.split), leaf.split.left_count});
+      splits_.push_back({leaf.rows, evaluator_->splitter(node, leaf.rows, leaf.split), leaf.split.left_count});
     }
     if (pages_) {
       rows_.start_split(splits_, pages_->ranges());
@@ -241,9 +242,8 @@ void Grower::partition(Team& team, std::span<const std::int32_t> batch) {
   for (std::size_t i = 0; i < batch.size(); ++i) {
     make_children(batch[i]);
     const GrowNode& parent = at(batch[i]);
-    const std::int64_t middle = parent.rows.begin + splits_[i].n_left;
-    at(parent.children[0]).rows = {parent.rows.begin, middle};
-    at(parent.children[1]).rows = {middle, parent.rows.end};
+    at(parent.children[0]).rows = splits_[i].left();
+    at(parent.children[1]).rows = splits_[i].right();
   }
   if (!pages_) finish_partition(batch);
 }

@@ -135,7 +135,8 @@ void HistogramEvaluator::make_scratch(int n_threads) {
 // On one thread a join costs nothing: leaves are expanded one by one, and none is wasted.
 std::int64_t HistogramEvaluator::preferred_rows(int n_threads) const {
   if (n_threads == 1 || (n_threads == 2 && task_.n_rows < kFewRows)) return 1;
-  const std::int64_t fitting = n_threads == 2 ? std::clamp<std::int64_t>(kBatchBytes / pool_.largest_bytes(), 1, 16) : 16;
+  const std::int64_t fitting =
+      n_threads == 2 ? std::clamp<std::int64_t>(kBatchBytes / pool_.largest_bytes(), 1, 16) : 16;
   return kBatchRows / 16 * fitting * n_threads;
 }
 
@@ -301,6 +302,7 @@ void HistogramEvaluator::build(Team& team, std::span<const LeafJob> jobs) {
       NodeState& node = state(job.node);
       if (node.histogram) continue;  // the leaf is searched again
       task_.stats->built_rows += job.rows.end - job.rows.begin;
+      if (!task_.leaf_rows->is_listed(job.rows)) task_.leaf_rows->make_list(team, job.rows);
       if (!family.takes_rows_out) node.histogram = acquire(node.sums.count > layout().max_rows);
       Histogram* const target = (family.takes_rows_out ? state(family.parent) : node).histogram.get();
       built_.push_back({target, job.rows, {}, family.takes_rows_out});

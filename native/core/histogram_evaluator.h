@@ -48,6 +48,10 @@ class HistogramEvaluator : public LeafEvaluator {
   bool has_refunds() const override { return costs_.has_refunds(); }
   std::vector<std::pair<std::int32_t, BestSplit>> refund(std::int32_t feature) override;
 
+  // Costs of features read lists.
+  bool takes_bits(const GrowParams& params) const override {
+    return params.search.limits == nullptr || !params.search.limits->costs;
+  }
   const std::vector<Feature>& box_features() const override { return data_.matrix->features(); }
   std::int64_t preferred_rows(int n_threads) const override;
   std::int64_t most_nodes() const override;

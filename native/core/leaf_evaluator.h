@@ -35,7 +35,7 @@ struct TreeTask {
   const RowIdx* rows = nullptr;     // increasing; nullptr: all rows
   std::int64_t n_rows = 0;
   std::span<const GrowParams> params;
-  const LeafRows* leaf_rows = nullptr;
+  LeafRows* leaf_rows = nullptr;
   Monotone* monotone = nullptr;
   GrowStats* stats = nullptr;
   bool rounds_in_place = false;         // rounded gradients take the place of the gradients, unless they are wide
@@ -115,6 +115,8 @@ class LeafEvaluator {
   virtual bool has_refunds() const { return false; }
   // Whether the rows are elsewhere, on a GPU: the grower has none to split.
   virtual bool has_no_rows() const { return false; }
+  // Whether leaves may be bits: lists are then made where they are read. See LeafRows.
+  virtual bool takes_bits(const GrowParams&) const { return false; }
   // Whether nodes may be expanded before it is their turn.
   virtual bool can_expand_ahead() const { return !has_refunds(); }
   virtual std::vector<std::pair<std::int32_t, BestSplit>> refund(std::int32_t) { return {}; }

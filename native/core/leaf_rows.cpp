@@ -14,11 +14,13 @@ namespace {
 
 constexpr std::int64_t kPieceRows = 8192;  // least rows per task
 constexpr std::int64_t kCopyRows = 65536;
-constexpr std::int64_t kEndRows = 16384;  // rows that a thread takes from one end of a leaf at a time
+constexpr std::int64_t kEndRows = 16384;    // rows that a thread takes from one end of a leaf at a time
+constexpr std::int64_t kLeastBits = 16384;  // rows of a table whose leaves may be bits
 
 }  // namespace
 
-void LeafRows::start(Team& team, const RowIdx* rows, std::int64_t n_rows, bool on_pages) {
+RowRange LeafRows::start(Team& team, const RowIdx* rows, std::int64_t n_rows, Use use) {
+  const bool on_pages = use == Use::pages;
   rows_.grow_to(n_rows);
   left_.grow_to(n_rows);
   if (!on_pages) right_.grow_to(n_rows);
@@ -26,7 +28,10 @@ void LeafRows::start(Team& team, const RowIdx* rows, std::int64_t n_rows, bool o
   identity_ = rows == nullptr;
   increasing_ = true;
   end_row_ = n_rows;
-  if (rows == nullptr || n_rows == 0) return;
+  free_bits_.resize(bits_.size());
+  std::iota(free_bits_.begin(), free_bits_.end(), 0);
+  if (rows == nullptr && use == Use::bits_too && n_rows >= kLeastBits) return {0, n_rows, all_bits()};
+  if (rows == nullptr || n_rows == 0) return {0, n_rows};
   struct Seen {
     RowIdx last = 0;
     bool increasing = true;
@@ -48,19 +53,26 @@ void LeafRows::start(Team& team, const RowIdx* rows, std::int64_t n_rows, bool o
   }
   end_row_ = static_cast<std::int64_t>(last) + 1;
   if (on_pages && !increasing_) throw std::invalid_argument("on pages, the rows of a tree must be increasing");
+  return {0, n_rows};
 }
 
 void LeafRows::release() {
   for (Buffer<RowIdx>* const buffer : {&rows_, &left_, &right_, &page_left_}) buffer->reset(0);
+  bits_.clear();
+  free_bits_.clear();
 }
 
 std::int64_t LeafRows::stretch_rows(Team& team, std::span<const RowRange> leaves) const {
   if (!increasing_ || end_row_ == 0) return std::max<std::int64_t>(end_row_, 1);
   const auto least = std::max<std::int64_t>(8192, 64 * static_cast<std::int64_t>(leaves.size()));
-  return std::max(least, std::min<std::int64_t>(end_row_ / (8 * team.n_threads()) + 1, 65536));
+  // Whole words of bits.
+  return std::max(least, std::min<std::int64_t>(end_row_ / (8 * team.n_threads()) / 64 * 64 + 64, 65536));
 }
 
 void LeafRows::sort(Team& team, std::span<const RowRange> leaves) {
+  for (const RowRange& leaf : leaves) {
+    if (!is_listed(leaf)) make_list(team, leaf);
+  }
   team.for_each(static_cast<std::int64_t>(leaves.size()), [&](std::int64_t i, int) {
     RowIdx* const begin = rows_.data() + leaves[at(i)].begin;
     RowIdx* const end = rows_.data() + leaves[at(i)].end;
@@ -79,8 +91,8 @@ const RowIdx* LeafRows::find(RowRange leaf, std::int64_t row) const {
 // One thread starts at the first row, the other at the last, until they meet. Rows that go left stay in front as soon
 // as the first thread has found them, rows that go right stay behind in the same way; only the others are copied.
 void LeafRows::split_from_both_ends(Team& team, LeafSplit& split) {
-  const std::int64_t begin = split.begin;
-  const std::int64_t end = split.end;
+  const std::int64_t begin = split.leaf.begin;
+  const std::int64_t end = split.leaf.end;
   const std::int64_t n_blocks = (end - begin + kEndRows - 1) / kEndRows;
   std::atomic<std::int64_t> n_taken = 0;
   struct Sides {
@@ -120,20 +132,32 @@ void LeafRows::split_from_both_ends(Team& team, LeafSplit& split) {
 }
 
 void LeafRows::split(Team& team, std::span<LeafSplit> splits) {
+  listed_.clear();
+  as_bits_.clear();
+  for (LeafSplit& split : splits) {
+    const bool as_bits = split.leaf.bits >= 0 && split.splitter.can_split_bits();
+    if (!as_bits && !is_listed(split.leaf)) make_list(team, split.leaf);
+    (as_bits ? as_bits_ : listed_).push_back(&split);
+  }
+  if (!as_bits_.empty()) split_bits(team, as_bits_);
+  if (!listed_.empty()) split_lists(team, listed_);
+  identity_ = false;
+}
+
+void LeafRows::split_lists(Team& team, std::span<LeafSplit* const> splits) {
   // A leaf that one thread splits as a whole stays where it is: its rows are not copied back.
   std::int64_t total_rows = 0;
-  for (const LeafSplit& split : splits) total_rows += split.end - split.begin;
+  for (const LeafSplit* const split : splits) total_rows += split->n_rows();
   const std::int64_t piece_rows = std::max(kPieceRows, total_rows / (8 * team.n_threads()));
   if (team.n_threads() == 2 && splits.size() == 1 && total_rows >= 8 * kEndRows) {
-    split_from_both_ends(team, splits.front());
-    identity_ = false;
+    split_from_both_ends(team, *splits.front());
     return;
   }
   std::vector<Piece> pieces;
   bool all_whole = true;
   for (std::size_t s = 0; s < splits.size(); ++s) {
-    const std::int64_t begin = splits[s].begin;
-    const std::int64_t n_rows = splits[s].end - begin;
+    const std::int64_t begin = splits[s]->leaf.begin;
+    const std::int64_t n_rows = splits[s]->n_rows();
     const std::int64_t n = team.n_threads() == 1 && !identity_ ? 1 : std::max<std::int64_t>(n_rows / piece_rows, 1);
     for (std::int64_t i = 0; i < n; ++i)
       pieces.push_back({s, begin + n_rows * i / n, begin + n_rows * (i + 1) / n, n == 1});
@@ -144,14 +168,13 @@ void LeafRows::split(Team& team, std::span<LeafSplit> splits) {
     const std::int64_t n = piece.end - piece.begin;
     RowIdx* const left = (piece.whole ? rows_.data() : left_.data()) + piece.begin;
     RowIdx* const right = right_.data() + piece.begin;
-    piece.n_left = splits[piece.split].splitter.split(from(piece.begin), piece.begin, n, left, right);
+    piece.n_left = splits[piece.split]->splitter.split(from(piece.begin), piece.begin, n, left, right);
     // An empty shard has no buffers: nothing may be copied, not even nothing.
     const bool moves = piece.whole && n > piece.n_left;
     if (moves) std::memcpy(left + piece.n_left, right, at(n - piece.n_left) * sizeof(RowIdx));
   });
-  identity_ = false;
-  for (LeafSplit& split : splits) split.n_left = 0;
-  for (const Piece& piece : pieces) splits[piece.split].n_left += piece.n_left;
+  for (LeafSplit* const split : splits) split->n_left = 0;
+  for (const Piece& piece : pieces) splits[piece.split]->n_left += piece.n_left;
   if (all_whole) return;
 
   // Where each piece of a leaf goes: left parts first, in order, then the right parts. Offsets come from the splitter,
@@ -161,8 +184,8 @@ void LeafRows::split(Team& team, std::span<LeafSplit> splits) {
   for (std::size_t p = 0; p < pieces.size(); ++p) {
     Piece& piece = pieces[p];
     if (p == 0 || piece.split != pieces[p - 1].split) {
-      left_to = splits[piece.split].begin;
-      right_to = left_to + splits[piece.split].n_left;
+      left_to = splits[piece.split]->leaf.begin;
+      right_to = left_to + splits[piece.split]->n_left;
     }
     piece.left_to = left_to;
     piece.right_to = right_to;
@@ -188,14 +211,14 @@ void LeafRows::start_split(std::span<LeafSplit> splits, std::span<const RowRange
   for (const RowRange& page : pages) most = std::max(most, page.end - page.begin);
   for (const LeafSplit& split : splits) {
     for (const RowRange& page : pages) {
-      const RowRange range = within({split.begin, split.end}, page);
+      const RowRange range = within(split.leaf, page);
       page_pieces_.push_back({range.begin, range.end});
     }
   }
   split_order_.resize(splits.size());
   std::iota(split_order_.begin(), split_order_.end(), std::size_t{0});
   std::sort(split_order_.begin(), split_order_.end(),
-            [&](std::size_t a, std::size_t b) { return splits[a].begin < splits[b].begin; });
+            [&](std::size_t a, std::size_t b) { return splits[a].leaf.begin < splits[b].leaf.begin; });
   page_left_.grow_to(most);
   right_.grow_to(most);
   splits_ = splits;
@@ -260,8 +283,8 @@ void LeafRows::finish_split(Team& team) {
     LeafSplit& split = splits_[s];
     split.n_left = 0;
     for (std::size_t p = 0; p < n_pages_; ++p) split.n_left += piece(s, p).n_left;
-    std::int64_t left_to = split.begin;
-    std::int64_t right_to = split.begin + split.n_left;
+    std::int64_t left_to = split.leaf.begin;
+    std::int64_t right_to = split.leaf.begin + split.n_left;
     for (std::size_t p = 0; p < n_pages_; ++p) {
       const PagePiece& own = piece(s, p);
       const std::int64_t n_right = own.end - own.begin - own.n_left;
@@ -281,13 +304,14 @@ void LeafRows::finish_split(Team& team) {
 
 RowList LeafRows::in_page(RowRange leaf, const RowPage& page) const {
   if (is_splitting() && leaf.begin < leaf.end) {
-    const auto after = std::upper_bound(split_order_.begin(), split_order_.end(), leaf.begin,
-                                        [&](std::int64_t begin, std::size_t s) { return begin < splits_[s].begin; });
+    const auto after =
+        std::upper_bound(split_order_.begin(), split_order_.end(), leaf.begin,
+                         [&](std::int64_t begin, std::size_t s) { return begin < splits_[s].leaf.begin; });
     const std::size_t s = after == split_order_.begin() ? splits_.size() : *(after - 1);
-    if (s < splits_.size() && leaf.begin < splits_[s].end) {
+    if (s < splits_.size() && leaf.begin < splits_[s].leaf.end) {
       const LeafSplit& split = splits_[s];
       const PagePiece& own = piece(s, page.number);
-      const bool is_left = leaf.begin == split.begin && leaf.end == split.begin + split.n_left;
+      const bool is_left = leaf.begin == split.leaf.begin && leaf.end == split.leaf.begin + split.n_left;
       if (is_left) return {left_.data() + own.begin, 0, own.n_left};
       return {left_.data() + own.begin + own.n_left, 0, own.end - own.begin - own.n_left};
     }

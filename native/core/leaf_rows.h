@@ -1,11 +1,17 @@
 // Which rows are in which leaf of a growing tree: one array of rows, a leaf is a range of it.
+//
+// A leaf that holds a large part of the table is kept as bits, one for each row of the table: splitting it takes a pass
+// over the bins of all rows in their order, which is faster than following a list. It has its range, too, but a list
+// there only if one was needed: for the histogram of the smaller child. See leaf_rows_bits.cpp.
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <span>
 #include <vector>
 
+#include "core/index.h"
 #include "core/memory.h"
 #include "core/parallel.h"
 #include "core/row_pages.h"
@@ -17,9 +23,15 @@ namespace gossamer {
 
 // A leaf to be split.
 struct LeafSplit {
-  std::int64_t begin, end;
+  RowRange leaf;
   RowSplitter splitter;
-  std::int64_t n_left = 0;  // set by LeafRows::split; on pages it must be known before
+  std::int64_t n_left = 0;          // set by LeafRows::split; on pages it must be known before
+  std::int32_t bits[2] = {-1, -1};  // of the children, set by LeafRows::split
+
+  std::int64_t n_rows() const { return leaf.end - leaf.begin; }
+  // The ranges of the children.
+  RowRange left() const { return {leaf.begin, leaf.begin + n_left, bits[0]}; }
+  RowRange right() const { return {leaf.begin + n_left, leaf.end, bits[1]}; }
 };
 
 // Rows of a leaf: rows[0, n), or first_row, first_row + 1, ... where there is no list.
@@ -37,12 +49,24 @@ struct RowList {
 
 class LeafRows {
  public:
-  // All of `rows` (nullptr: 0 ... n_rows - 1) are in one leaf. `on_pages`: leaves will be split with start_split.
-  void start(Team& team, const RowIdx* rows, std::int64_t n_rows, bool on_pages = false);
+  enum class Use {
+    lists,     // every leaf has its list
+    bits_too,  // large leaves may be bits; lists are asked for by make_list
+    pages,     // leaves will be split with start_split
+  };
+  // All of `rows` (nullptr: 0 ... n_rows - 1) are in one leaf, which is returned.
+  RowRange start(Team& team, const RowIdx* rows, std::int64_t n_rows, Use use = Use::lists);
   // Gives its memory back until the next start.
   void release();
   // Rows of each leaf go left, to the front of its range, or right; they keep their order.
   void split(Team& team, std::span<LeafSplit> splits);
+  // Whether a leaf has a list. A leaf that has been split has not.
+  bool is_listed(RowRange leaf) const { return leaf.bits < 0 || bits_[at(leaf.bits)].is_listed; }
+  void make_list(Team& team, RowRange leaf);
+  // The leaf is no longer needed: its bits are used for others.
+  void forget(RowRange leaf) {
+    if (leaf.bits >= 0) free_bits_.push_back(leaf.bits);
+  }
   // The same while pages pass by: start_split, then split_page for every page in any order, then finish_split, which
   // counts the rows that went left again. Until then only in_page may be called. The rows must be increasing.
   void start_split(std::span<LeafSplit> splits, std::span<const RowRange> pages);
@@ -60,8 +84,8 @@ class LeafRows {
     if (rows.begin <= 0 && rows.end >= end_row_) return leaf;
     return {find(leaf, rows.begin) - rows_.data(), find(leaf, rows.end) - rows_.data()};
   }
-  // Restores the order of the table in leaves whose split was not used: sums over their rows must not depend on what
-  // was tried. Some leaf must have been split.
+  // Makes lists of all leaves, and restores the order of the table in those whose split was not used: sums over their
+  // rows must not depend on what was tried. Some leaf must have been split.
   void sort(Team& team, std::span<const RowRange> leaves);
   // Calls body(leaf, rows, n) for pieces of the leaves that together hold all their rows. Some leaf must have been
   // split. All rows of one stretch of the table go to one thread, so that threads do not share cache lines of arrays by
@@ -72,6 +96,11 @@ class LeafRows {
     const std::int64_t n_stretches = (end_row_ + stretch - 1) / stretch;
     team.for_each(n_stretches, [&](std::int64_t s, int) {
       for (std::size_t leaf = 0; leaf < leaves.size(); ++leaf) {
+        if (!is_listed(leaves[leaf])) {
+          visit_bits(bits_[at(leaves[leaf].bits)], s * stretch, std::min((s + 1) * stretch, end_row_),
+                     [&](const RowIdx* rows, std::int64_t n) { body(leaf, rows, n); });
+          continue;
+        }
         const RowIdx* const first = find(leaves[leaf], s * stretch);
         const RowIdx* const last = find(leaves[leaf], (s + 1) * stretch);
         if (first != last) body(leaf, first, static_cast<std::int64_t>(last - first));
@@ -87,7 +116,31 @@ class LeafRows {
     std::int64_t n_left = 0;
     std::int64_t left_to = 0, right_to = 0;
   };
+  struct Bits {
+    Buffer<std::uint64_t> words;
+    bool is_listed = false;
+  };
+  // Rows of a task, a multiple of 64.
+  static constexpr std::int64_t kBitRows = 65536;
 
+  void split_lists(Team& team, std::span<LeafSplit* const> splits);
+  void split_bits(Team& team, std::span<LeafSplit* const> splits);
+  std::int32_t new_bits();
+  std::int32_t all_bits();
+  // Calls body(rows, n) for pieces of the rows of a leaf in [begin, end), both multiples of 64 or the end of the table.
+  template <class Body>
+  void visit_bits(const Bits& bits, std::int64_t begin, std::int64_t end, const Body& body) const {
+    constexpr std::int64_t kRows = 4096;
+    std::array<RowIdx, kRows> rows;
+    for (; begin < end; begin += kRows) {
+      const std::int64_t n_words = (std::min(end - begin, kRows) + 63) / 64;
+      const std::uint64_t* const words = bits.words.data() + begin / 64;
+      const std::int64_t n = count_bits(words, n_words);
+      kernels().list_bits(words, n_words, static_cast<RowIdx>(begin), rows.data(), rows.data() + n);
+      if (n > 0) body(static_cast<const RowIdx*>(rows.data()), n);
+    }
+  }
+  static std::int64_t count_bits(const std::uint64_t* words, std::int64_t n_words);
   // Splits one large leaf on two threads.
   void split_from_both_ends(Team& team, LeafSplit& split);
   // Rows per stretch: enough to be worth a search for its ends in every leaf.
@@ -108,10 +161,13 @@ class LeafRows {
   bool identity_ = true;      // no leaf has been split, and all rows are used
   Buffer<RowIdx> rows_;
   Buffer<RowIdx> left_;
-  Buffer<RowIdx> right_;                  // on pages: of one page
-  std::span<LeafSplit> splits_;           // leaves that are being split on pages
-  std::vector<std::size_t> split_order_;  // of splits_, by where their leaves begin
-  std::vector<PagePiece> page_pieces_;    // by split and page
+  Buffer<RowIdx> right_;  // on pages: of one page
+  std::vector<Bits> bits_;
+  std::vector<std::int32_t> free_bits_;
+  std::vector<LeafSplit*> listed_, as_bits_;  // of a call of split
+  std::span<LeafSplit> splits_;               // leaves that are being split on pages
+  std::vector<std::size_t> split_order_;      // of splits_, by where their leaves begin
+  std::vector<PagePiece> page_pieces_;        // by split and page
   std::size_t n_pages_ = 0;
   Buffer<RowIdx> page_left_;
 };

@@ -109,6 +109,15 @@ std::int64_t RowSplitter::split(const RowIdx* rows, std::int64_t first_row, std:
   return two_bytes_ ? kernels().partition_u16(args) : kernels().partition_u8(args);
 }
 
+std::int64_t RowSplitter::split_bits(std::int64_t first_row, std::int64_t n_rows, const std::uint64_t* leaf,
+                                     std::uint64_t* left, std::uint64_t* right) const {
+  SplitBitsArgs args{lane_, leaf, left, right};
+  if (!table_.empty()) args.lane.goes_left = table_.data();
+  args.lane.first_row = first_row;
+  args.lane.n_rows = n_rows;
+  return kernels().split_bits(args);
+}
+
 LaneTest RowSplitter::lane_test() const {
   LaneTest test;
   if (raw_ != nullptr || two_bytes_ || !sparse_.entry_rows.empty()) return test;

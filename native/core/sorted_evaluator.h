@@ -20,6 +20,7 @@ class SortedEvaluator : public HistogramEvaluator {
   void clear() override;
   const std::vector<Feature>& box_features() const override { return box_features_; }
   bool has_values() const override { return true; }
+  bool takes_bits(const GrowParams&) const override { return false; }
 
  protected:
   void start_sources(Team& team) override;

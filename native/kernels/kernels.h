@@ -59,6 +59,15 @@ struct PartitionArgs {
   RowIdx* right = nullptr;  // both hold n_rows entries, whatever the outcome
 };
 
+// A leaf as bits: bit r % 64 of word r / 64 says whether row r is in it. Of `n_rows` rows from `first_row` on, which is
+// a multiple of 64, `left` and `right` get those that go there; the bins are of one byte, and not strided.
+struct SplitBitsArgs {
+  PartitionArgs lane;  // without rows, left and right
+  const std::uint64_t* leaf = nullptr;
+  std::uint64_t* left = nullptr;
+  std::uint64_t* right = nullptr;
+};
+
 // Limits on the values of a leaf's children (monotone constraints), in units of the layout.
 struct ValueLimits {
   int direction = 0;  // 1: left <= right, -1: left >= right
@@ -367,6 +376,9 @@ struct KernelTable {
 
   std::int64_t (*partition_u8)(const PartitionArgs&);  // returns how many went left
   std::int64_t (*partition_u16)(const PartitionArgs&);
+  std::int64_t (*split_bits)(const SplitBitsArgs&);  // likewise
+  // The rows of bits, of which the first is row `first_row`, in [out, end): there must be as many.
+  void (*list_bits)(const std::uint64_t* words, std::int64_t n_words, RowIdx first_row, RowIdx* out, RowIdx* end);
 
   // Improves `best` in place; returns whether it did. Gains must be strictly better.
   bool (*search)(const SearchArgs&, const CellLayout&, const SplitRules&, Candidate& best);

@@ -29,6 +29,8 @@ namespace {
 
 #include "kernels/partition.inl"
 
+#include "kernels/leaf_bits.inl"
+
 #include "kernels/search.inl"
 #include "kernels/search_packed.inl"
 #include "kernels/shap.inl"
@@ -74,6 +76,8 @@ constexpr KernelTable kTable = {
     .subtract_large = subtract_large,
     .partition_u8 = partition_u8,
     .partition_u16 = partition_u16,
+    .split_bits = split_bits,
+    .list_bits = list_bits,
     .search = search,
     .search_packed = search_packed,
     .search_right = search_right,

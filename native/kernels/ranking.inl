@@ -82,8 +82,8 @@ inline LambdaRows fill_rows(const LambdaArgs& a, int64_t at) {
 
 constexpr double kFarthest = 600.0;  // exp of it, times any difference of such scores, does not overflow
 
-// exp(sigmoid * (a - b)) of two scores is a quotient of exponentials of single rows, unless one of these overflows: each
-// pair then has an exponential of its own.
+// exp(sigmoid * (a - b)) of two scores is a quotient of exponentials of single rows, unless one of these overflows:
+// each pair then has an exponential of its own.
 inline bool is_far(const LambdaArgs& a, double highest, double lowest) {
   return !(a.sigmoid * (highest - lowest) < kFarthest);
 }

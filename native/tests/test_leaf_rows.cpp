@@ -1,6 +1,9 @@
 // Rows of leaves: after any splits the same as moving rows one by one.
 #include "core/leaf_rows.h"
 
+#include <mutex>
+#include <string_view>
+
 #include "sparse_table.h"
 
 namespace gossamer::tests {
@@ -62,7 +65,7 @@ TEST_SUITE("leaf_rows") {
               const std::int64_t middle = leaf.begin + static_cast<std::int64_t>(side[0].size());
               std::copy(side[0].begin(), side[0].end(), expected.begin() + leaf.begin);
               std::copy(side[1].begin(), side[1].end(), expected.begin() + middle);
-              splits.push_back({leaf.begin, leaf.end, RowSplitter(*matrix, f, threshold, missing_left)});
+              splits.push_back({{leaf.begin, leaf.end}, RowSplitter(*matrix, f, threshold, missing_left)});
               n_left.push_back(middle - leaf.begin);
               next.push_back({leaf.begin, middle});
               next.push_back({middle, leaf.end});
@@ -73,6 +76,93 @@ TEST_SUITE("leaf_rows") {
             const std::vector<RowIdx> got(rows.from(0), rows.from(0) + n);
             REQUIRE(first_difference(got, expected) == -1);
           }
+        }
+      }
+    }
+  }
+
+  // Leaves that stay lists, and leaves that become bits, are the same rows; so are leaves whose split is not used.
+  TEST_CASE("large leaves as bits") {
+    MixedShape shape;
+    shape.n_rows = 150001;  // the last word of bits has one row
+    Mixed m = make_mixed(shape, 420);
+    for (const NamedStorage& s : storages_of(m)) {
+      const auto matrix = fill_training(m, s.storage, m.table.dense());
+      Team first_team(2);
+      matrix->make_columns(first_team);
+      for (const int n_threads : {1, 2, 5}) {
+        CAPTURE(s.name);
+        CAPTURE(n_threads);
+        Team team(n_threads);
+        Random random(421);
+        LeafRows lists;
+        LeafRows bits;
+        bits.start(team, nullptr, 70000, LeafRows::Use::bits_too);  // forgotten by the next start
+        std::vector<RowRange> of_lists{lists.start(team, nullptr, shape.n_rows)};
+        std::vector<RowRange> of_bits{bits.start(team, nullptr, shape.n_rows, LeafRows::Use::bits_too)};
+        REQUIRE(of_bits[0].bits >= 0);
+        std::vector<RowRange> unused;  // leaves that were split in vain, and what they hold
+        std::vector<std::vector<RowIdx>> rows_of_unused;
+        const auto list_of = [](const LeafRows& rows, RowRange leaf) {
+          return std::vector<RowIdx>(rows.from(leaf.begin), rows.from(leaf.begin) + (leaf.end - leaf.begin));
+        };
+        bool any_unlisted = false;
+        for (int round = 0; round < 6; ++round) {
+          std::vector<LeafSplit> split_lists, split_bits;
+          std::vector<RowRange> next_lists, next_bits;
+          std::vector<std::size_t> split_leaves;
+          for (std::size_t i = 0; i < of_lists.size(); ++i) {
+            if (round > 0 && random.chance(0.3)) {
+              next_lists.push_back(of_lists[i]);
+              next_bits.push_back(of_bits[i]);
+              continue;
+            }
+            const auto f = static_cast<std::int32_t>(random.below(std::ssize(matrix->features())));
+            const auto threshold = static_cast<std::int32_t>(random.below(matrix->features()[at(f)].n_value_bins));
+            const RowSplitter splitter(*matrix, f, threshold, random.chance(0.5));
+            split_lists.push_back({of_lists[i], splitter});
+            split_bits.push_back({of_bits[i], splitter});
+            split_leaves.push_back(i);
+          }
+          lists.split(team, split_lists);
+          bits.split(team, split_bits);
+          for (std::size_t k = 0; k < split_lists.size(); ++k) {
+            REQUIRE(split_bits[k].n_left == split_lists[k].n_left);
+            const RowRange parent = of_bits[split_leaves[k]];
+            if (round % 2 == 0 && parent.bits >= 0) {  // its bits are kept
+              unused.push_back(parent);
+              const RowRange range = of_lists[split_leaves[k]];
+              rows_of_unused.push_back(list_of(lists, range));
+              std::sort(rows_of_unused.back().begin(), rows_of_unused.back().end());
+            } else {
+              bits.forget(parent);
+            }
+            for (const RowRange& child : {split_lists[k].left(), split_lists[k].right()}) next_lists.push_back(child);
+            for (const RowRange& child : {split_bits[k].left(), split_bits[k].right()}) next_bits.push_back(child);
+          }
+          of_lists = next_lists;
+          of_bits = next_bits;
+          std::vector<std::vector<RowIdx>> visited(of_bits.size());
+          std::mutex mutex;
+          bits.for_pieces(team, of_bits, [&](std::size_t leaf, const RowIdx* rows, std::int64_t n) {
+            const std::lock_guard lock(mutex);
+            visited[leaf].insert(visited[leaf].end(), rows, rows + n);
+          });
+          for (std::size_t i = 0; i < of_bits.size(); ++i) {
+            const std::vector<RowIdx> expected = list_of(lists, of_lists[i]);
+            std::sort(visited[i].begin(), visited[i].end());
+            REQUIRE(first_difference(visited[i], expected) == -1);
+            any_unlisted |= !bits.is_listed(of_bits[i]);
+            if (!bits.is_listed(of_bits[i]) && random.chance(0.3)) bits.make_list(team, of_bits[i]);
+            if (!bits.is_listed(of_bits[i])) continue;
+            REQUIRE(first_difference(list_of(bits, of_bits[i]), expected) == -1);
+          }
+        }
+        if (std::string_view(s.name) == "lanes") CHECK(any_unlisted);
+        REQUIRE(!unused.empty());
+        for (std::size_t i = 0; i < unused.size(); ++i) {
+          bits.sort(team, std::span(&unused[i], 1));
+          CHECK(first_difference(list_of(bits, unused[i]), rows_of_unused[i]) == -1);
         }
       }
     }

@@ -1,0 +1,101 @@
+// Leaves as bits: sixty-four rows of a lane are compared at once, and no list of rows is read or written.
+
+// Which of the 64 rows from `row` on go left.
+template <class Rule>
+inline uint64_t rows_left(const uint8_t* column, const Rule& rule, int64_t row) {
+  uint64_t left = 0;
+  for (int k = 0; k < 64; ++k) left |= static_cast<uint64_t>(rule(column[row + k])) << k;
+  return left;
+}
+
+#if defined(GOSSAMER_AVX512)
+
+inline uint64_t rows_left(const uint8_t* column, const ByThreshold& rule, int64_t row) {
+  const __m512i bins = _mm512_loadu_si512(column + row);
+  return _mm512_cmple_epu8_mask(bins, _mm512_set1_epi8(static_cast<char>(rule.threshold))) |
+         _mm512_cmpeq_epi8_mask(bins, _mm512_set1_epi8(static_cast<char>(rule.missing)));
+}
+
+inline uint64_t rows_left(const uint8_t* column, const BySet& rule, int64_t row) {
+  const __m512i values = _mm512_loadu_si512(column + row);
+  const __m512i byte = _mm512_and_si512(_mm512_srli_epi16(values, 3), _mm512_set1_epi8(31));
+  const __m512i low = _mm512_broadcast_i32x4(rule.low);
+  const __m512i high = _mm512_broadcast_i32x4(rule.high);
+  const __m512i bits =
+      _mm512_mask_shuffle_epi8(_mm512_shuffle_epi8(low, byte), _mm512_movepi8_mask(values), high, byte);
+  const __m512i powers = _mm512_set1_epi64(static_cast<long long>(0x8040201008040201));
+  return _mm512_test_epi8_mask(bits, _mm512_shuffle_epi8(powers, _mm512_and_si512(values, _mm512_set1_epi8(7))));
+}
+
+#elif defined(GOSSAMER_AVX2)
+
+inline uint64_t rows_left(const uint8_t* column, const ByThreshold& rule, int64_t row) {
+  const __m256i threshold = _mm256_set1_epi8(static_cast<char>(rule.threshold));
+  const __m256i missing = _mm256_set1_epi8(static_cast<char>(rule.missing));
+  uint64_t left = 0;
+  for (int half = 0; half < 2; ++half) {
+    const __m256i bins = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(column + row + 32 * half));
+    const __m256i is_left =
+        _mm256_or_si256(_mm256_cmpeq_epi8(_mm256_min_epu8(bins, threshold), bins), _mm256_cmpeq_epi8(bins, missing));
+    left |= static_cast<uint64_t>(static_cast<uint32_t>(_mm256_movemask_epi8(is_left))) << (32 * half);
+  }
+  return left;
+}
+
+#endif
+
+template <class Rule>
+int64_t split_bits_with(const SplitBitsArgs& a) {
+  const auto* const column = static_cast<const uint8_t*>(a.lane.column) + a.lane.first_row;
+  const Rule rule(a.lane);
+  const int64_t n_words = (a.lane.n_rows + 63) / 64;
+  int64_t n_left = 0;
+  for (int64_t w = 0; w < n_words; ++w) {
+    const uint64_t leaf = a.leaf[w];
+    const uint64_t left = leaf & rows_left(column, rule, 64 * w);  // may read past the last row: no bit is set there
+    a.left[w] = left;
+    a.right[w] = leaf ^ left;
+    n_left += __builtin_popcountll(left);
+  }
+  return n_left;
+}
+
+int64_t split_bits(const SplitBitsArgs& a) {
+#if defined(GOSSAMER_AVX512)
+  using OfBytes = BySet;
+#else
+  using OfBytes = ByTable;
+#endif
+  return a.lane.goes_left != nullptr ? split_bits_with<OfBytes>(a) : split_bits_with<ByThreshold>(a);
+}
+
+void list_bits(const uint64_t* words, int64_t n_words, RowIdx first_row, RowIdx* out, RowIdx* end) {
+  int64_t w = 0;
+#if defined(GOSSAMER_AVX512)
+  const __m512i iota = _mm512_set_epi32(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0);
+  for (; w < n_words && out + 64 <= end; ++w) {  // all slots of a register are stored
+    for (int k = 0; k < 64; k += 16) {
+      const auto set = static_cast<__mmask16>(words[w] >> k);
+      const __m512i rows = _mm512_add_epi32(_mm512_set1_epi32(static_cast<int>(first_row + 64 * w + k)), iota);
+      _mm512_storeu_si512(out, _mm512_maskz_compress_epi32(set, rows));
+      out += __builtin_popcount(set);
+    }
+  }
+#elif defined(GOSSAMER_AVX2)
+  const __m256i iota = _mm256_set_epi32(7, 6, 5, 4, 3, 2, 1, 0);
+  for (; w < n_words && out + 64 <= end; ++w) {
+    for (int k = 0; k < 64; k += 8) {
+      const auto set = static_cast<uint32_t>(words[w] >> k) & 0xff;
+      const __m256i rows = _mm256_add_epi32(_mm256_set1_epi32(static_cast<int>(first_row + 64 * w + k)), iota);
+      _mm256_storeu_si256(reinterpret_cast<__m256i*>(out), put_first(rows, set));
+      out += __builtin_popcount(set);
+    }
+  }
+#endif
+  for (; w < n_words; ++w) {
+    for (uint64_t set = words[w]; set != 0; set &= set - 1) {
+      if (out == end) return;
+      *out++ = static_cast<RowIdx>(first_row + 64 * w + __builtin_ctzll(set));
+    }
+  }
+}
