@@ -14,10 +14,11 @@
 namespace gossamer {
 namespace {
 
-// Rows per thread that make a batch worth its joins.
-constexpr std::int64_t kBatchRows = 16384 * 16;
-// Histograms of a batch should stay in cache. More than two threads have more of it, and joins cost them more.
-constexpr std::int64_t kBatchBytes = std::int64_t{1} << 20;
+// Rows per thread that make a batch worth its joins: the first is always enough for two threads, the second is better
+// if the histograms of a batch stay in cache.
+constexpr std::int64_t kFewBatchRows = 16384;
+constexpr std::int64_t kBatchRows = 16 * kFewBatchRows;
+constexpr std::int64_t kCacheBytes = std::int64_t{1} << 20;
 // Trees of fewer rows change so much from round to round that many nodes would be expanded in vain.
 constexpr std::int64_t kFewRows = 16384;
 
@@ -135,9 +136,8 @@ void HistogramEvaluator::make_scratch(int n_threads) {
 // On one thread a join costs nothing: leaves are expanded one by one, and none is wasted.
 std::int64_t HistogramEvaluator::preferred_rows(int n_threads) const {
   if (n_threads == 1 || (n_threads == 2 && task_.n_rows < kFewRows)) return 1;
-  const std::int64_t fitting =
-      n_threads == 2 ? std::clamp<std::int64_t>(kBatchBytes / pool_.largest_bytes(), 1, 16) : 16;
-  return kBatchRows / 16 * fitting * n_threads;
+  if (n_threads > 2) return kBatchRows * n_threads;
+  return std::clamp(kFewBatchRows * (kCacheBytes / pool_.largest_bytes()), kFewBatchRows, kBatchRows) * n_threads;
 }
 
 // The parent's histogram becomes a child's, or is given back for a smaller one.

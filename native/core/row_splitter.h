@@ -55,7 +55,7 @@ class RowSplitter {
     return raw_ == nullptr && !two_bytes_ && sparse_.entry_rows.empty() && lane_.column != nullptr &&
            lane_.row_shift == 0;
   }
-  // Splits `n_rows` rows from `first_row` on, a multiple of 64; the bits are those of these rows. Returns how many rows
+  // Splits `n_rows` rows from `first_row` on, a multiple of 64, whose bits begin at the pointers. Returns how many rows
   // went left.
   std::int64_t split_bits(std::int64_t first_row, std::int64_t n_rows, const std::uint64_t* leaf, std::uint64_t* left,
                           std::uint64_t* right) const;
