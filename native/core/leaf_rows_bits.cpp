@@ -1,8 +1,8 @@
 // Leaves as bits.
 //
-// A split makes the bits of both children, block by block of the table, and counts them. Then it is known where the rows
-// of each block belong in the lists. Two kinds of children get a list made of their bits: the smaller child of a split,
-// for its histogram, and a child with too few rows to go on as bits.
+// A split makes the bits of both children, block by block of the table, and counts them. Then it is known where the
+// rows of each block belong in the lists. Two kinds of children get a list made of their bits: the smaller child of a
+// split, for its histogram, and a child with too few rows to go on as bits.
 #include <algorithm>
 #include <bit>
 #include <utility>
