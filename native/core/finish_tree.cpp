@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <stdexcept>
 
 #include "core/index.h"
@@ -224,10 +225,10 @@ class Finisher {
       }
     }
     const LeafValues& v = params_[0].values;
-    const LinearFit fit{
-        raw_,          grown_.task.gradient, grown_.task.hessian,    refit_of(0),     params_[0].search.rules,
-        v.damp_from,   v.linear_lambda,      v.linear_extrapolation, v.learning_rate, v.linear_check,
-        v.linear_noise};
+    LinearFit fit{raw_,          grown_.task.gradient, grown_.task.hessian,    refit_of(0),     params_[0].search.rules,
+                  v.damp_from,   v.linear_lambda,      v.linear_extrapolation, v.learning_rate, v.linear_check,
+                  v.linear_noise};
+    fit.gain = 0.5 * std::accumulate(tree.gain.begin(), tree.gain.end(), 0.0);
     tree.linear = fit_linear_leaves(team_, fit, linear, score_);
   }
 

@@ -27,6 +27,10 @@ constexpr double kTermGain = 2.0;
 constexpr std::size_t kFolds = 4;
 // With `check`: how many average leaves of the tree are added to the rows of a leaf when slopes are judged.
 constexpr double kTreeLeaves = 6.0;
+// With `check`, where losses are not quadratic: slopes of a tree must lower the loss of left-out rows by at least this
+// share of what the splits gain. With two classes, one of them may be rare, and slopes are the least certain.
+constexpr double kLeastOfGain = 0.015;
+constexpr double kLeastOfTwoClasses = 0.03;
 // With `check`: slopes move left-out rows at most so many times as far (squared) as others. Predictions are bounded,
 // too.
 constexpr double kMostSpread = 4.0;
@@ -284,6 +288,8 @@ struct LeftOut {
     if (!(slope < 0.0 && curvature > 0.0)) return 0.0;
     return std::min(-slope / curvature * (2.0 - std::min(step, 1.0)), 1.0);
   }
+  // How far the best share lowers the loss.
+  double gain() const { return a < 0.0 && b > 0.0 ? a * a / (2.0 * b) : 0.0; }
 };
 
 // Rows with the sums `out`, which are left out of the fit of the others. With c the constant of the fit and u what the
@@ -326,19 +332,6 @@ LeftOut leave_folds_out(const LinearFit& fit, const LinearLeaf& leaf, const std:
   return found;
 }
 
-// Over the leaves where a part of the rows gets slopes from the others.
-LeftOut average(const std::vector<LeftOut>& leaves) {
-  LeftOut sum;
-  double n = 0.0;
-  for (const LeftOut& leaf : leaves) {
-    if (!(leaf.b > 0.0)) continue;
-    sum = {sum.a + leaf.a, sum.b + leaf.b};
-    n += 1.0;
-  }
-  if (n > 0.0) sum = {sum.a / n, sum.b / n};
-  return sum;
-}
-
 // The constant, computed from the residuals minus the linear terms.
 double refit_constant(const LinearFit& fit, const LinearLeaf& leaf, const Model& model) {
   std::vector<Residual> residuals, scratch;
@@ -371,11 +364,18 @@ std::vector<Block> cut_blocks(std::span<const LinearLeaf> leaves, const std::vec
 
 // Models keep the share of their slopes that helps rows which are left out of the fit, or none.
 void shrink_models(const LinearFit& fit, const std::vector<LeftOut>& left_out, std::vector<Model>& models) {
-  const LeftOut tree = average(left_out);
-  // The losses whose steps are damped are not quadratic: there, more than the best share may hurt.
-  const double step = fit.damp_from > 0.0 ? 1.0 : fit.learning_rate;
+  LeftOut tree;
+  double n = 0.0;  // leaves where a part of the rows gets slopes from the others
+  for (const LeftOut& leaf : left_out) {
+    if (!(leaf.b > 0.0)) continue;
+    tree = {tree.a + leaf.a, tree.b + leaf.b};
+    n += 1.0;
+  }
+  const double least = fit.least_noise > 0.0 ? kLeastOfTwoClasses : kLeastOfGain;
+  const bool helps = fit.damp_from == 0.0 || tree.gain() > least * fit.gain;
+  if (n > 0.0) tree = {tree.a / n, tree.b / n};
   for (std::size_t l = 0; l < models.size(); ++l) {
-    const double share = left_out[l].share(tree, step);
+    const double share = helps ? left_out[l].share(tree, fit.learning_rate) : 0.0;
     if (share == 0.0) models[l] = {};
     for (double& coefficient : models[l].coefficient) coefficient *= share;
   }

@@ -59,6 +59,7 @@ struct LinearFit {
   // With `check`: where a model is right, squared gradients have at least this share of the hessians, summed over rows.
   // They are smaller where rows are fitted too closely.
   double least_noise = 0.0;
+  double gain = 0.0;  // with `check`: by how much the splits of the tree lower the loss of its rows
 };
 
 // A leaf of a grown tree.

@@ -334,6 +334,30 @@ TEST_SUITE("linear_leaves") {
     CHECK(damp.low[0] >= -0.02);
   }
 
+  TEST_CASE("with damped losses, checked slopes must gain a share of what the splits do") {
+    Problem p(1000, 1, 6);
+    double most = 0.0;  // what the slopes gain, at most
+    for (std::int64_t r = 0; r < 1000; ++r) {
+      p.gradient[at(r)] = static_cast<float>(0.5 * p.gradient[at(r)] - p.value(r, 0));
+      most += 0.5 * p.value(r, 0) * p.value(r, 0);
+    }
+    const auto n_terms = [&](double damp_from, double gain, double least_noise = 0.0) {
+      std::vector<double> score;
+      LinearFit settings;
+      settings.check = true;
+      settings.damp_from = damp_from;
+      settings.gain = gain;
+      settings.least_noise = least_noise;
+      return p.fit(settings, score, 1, false).column.size();
+    };
+    CHECK(n_terms(100.0, 0.0) == 2);
+    CHECK(n_terms(100.0, 0.8 * most / 0.015) == 2);
+    CHECK(n_terms(100.0, 1.2 * most / 0.015) == 0);
+    CHECK(n_terms(0.0, 1.2 * most / 0.015) == 2);
+    CHECK(n_terms(100.0, 0.8 * most / 0.03, 1.0) == 2);
+    CHECK(n_terms(100.0, 1.2 * most / 0.03, 1.0) == 0);
+  }
+
   TEST_CASE("with labels the constant comes from the residuals") {
     Problem p(600, 1, 4);
     std::vector<float> label(600);

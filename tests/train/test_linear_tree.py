@@ -509,9 +509,9 @@ def _is_tried(x: Array, g: Array, h: Array, least_noise: float) -> bool:
 class TestCheck:
     """Leaves are linear where that helps rows which are left out of the fit."""
 
-    @pytest.mark.parametrize("objective", ["regression", "binary"])
-    def test_the_share_of_the_slopes_comes_from_left_out_rows(self, objective: str) -> None:
-        rng = np.random.default_rng(4)
+    @pytest.mark.parametrize(("objective", "seed"), [("regression", 4), ("binary", 5)])
+    def test_the_share_of_slopes_comes_from_left_out_rows(self, objective: str, seed: int) -> None:
+        rng = np.random.default_rng(seed)
         x = rng.normal(size=(400, 1))
         signal = np.sin(3 * x[:, 0]) + 0.5 * x[:, 0]
         y = signal + 2.5 * rng.normal(size=400)
@@ -537,13 +537,37 @@ class TestCheck:
         shares = []
         for leaf, (a, b) in enumerate(changes):
             best = -(a + 6 * mean_a) / (b + 6 * mean_b)
-            share = np.clip(best * (1 if objective == "binary" else 1.9), 0.0, 1.0) * tried[leaf]
+            share = np.clip(1.9 * best, 0.0, 1.0) * tried[leaf]
             own = coefficient[begin[leaf] : begin[leaf + 1]]
             assert len(own) == (share > 0)
             if share:
                 assert own[0] == pytest.approx(0.1 * share * fits[leaf][0][0], rel=1e-3)
             shares.append(share)
         assert any(0 < share < 1 for share in shares)
+
+    def test_log_losses_need_slopes_that_gain_a_share_of_the_splits(self) -> None:
+        """Left-out rows would take slopes in each of these trees."""
+        is_linear = []
+        for slope in (0.3, 0.6, 1.2, 2.4):
+            rng = np.random.default_rng(1)
+            x = rng.normal(size=(4000, 1))
+            chance = 1 / (1 + np.exp(-np.where(x[:, 0] > 0, 0.8, -0.8) - slope * x[:, 0]))
+            label = (rng.random(4000) < chance).astype(np.float32)
+            params = {**CHECKED, "objective": "binary", "num_leaves": 2}
+            model = gs.train(params, gs.Dataset(x, label=label), 2)
+            p = 1 / (1 + np.exp(-model.predict(x, num_iteration=1, raw_score=True)))
+            g, h = p - label, p - p * p
+            leaves = model.predict(x, pred_leaf=True)[:, 1]
+            rows = [np.flatnonzero(leaves == leaf) for leaf in range(2)]
+            assert all(_is_tried(x[r], g[r], h[r], 1.0) for r in rows)
+            a, b = np.sum([_left_out(x[r], g[r], h[r], 1.0) for r in rows], axis=0)
+            by_splits = 0.5 * sum(g[r].sum() ** 2 / h[r].sum() for r in rows)
+            by_splits -= 0.5 * g.sum() ** 2 / h.sum()
+            assert a < 0
+            tree = model.model.forest.tree(1)
+            is_linear.append(len((tree.linear or {}).get("linear_column", ())) > 0)
+            assert is_linear[-1] == (a**2 / (2 * b) > 0.03 * by_splits)
+        assert is_linear == [False, True, True, True]
 
     def test_steps_and_noise_stay_constant(self) -> None:
         """Slopes that fit noise cost nearly nothing; unchecked ones do."""
