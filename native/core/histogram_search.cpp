@@ -121,10 +121,9 @@ void HistogramEvaluator::search_lanes(std::span<const SearchedLeaf> leaves, Fami
                          {block.first, block.n}, thread);
   }
   for (std::int32_t lane = block.first, next = lane; lane < end; lane = next) {
-    const std::int64_t first = group.lane_begin(lane);
     next = lane + 1;
-    while (next < end && group.lane_begin(next + 1) - first <= kStepCells) ++next;
-    const CellRange range{group.first_cell + first, group.lane_begin(next) - first};
+    while (next < end && group.lane_begin(next + 1) - group.lane_begin(lane) <= kStepCells) ++next;
+    const CellRange range = LaneRange{lane, next - lane}.cells(group);
     for (BuiltHistogram* const built : family.built) {
       if (built != nullptr) built->merge_lanes(shape_, block.group, range);
     }

@@ -60,10 +60,10 @@ class LeafRows {
   void release();
   // Rows of each leaf go left, to the front of its range, or right; they keep their order.
   void split(Team& team, std::span<LeafSplit> splits);
-  // Whether a leaf has a list. A leaf that has been split has not.
+  // Whether a leaf has a list. Splitting its bits takes the list's place.
   bool is_listed(RowRange leaf) const { return leaf.bits < 0 || bits_[at(leaf.bits)].is_listed; }
   void make_list(Team& team, RowRange leaf);
-  // The leaf is no longer needed: its bits are used for others.
+  // The next leaf may take the bits of this one.
   void forget(RowRange leaf) {
     if (leaf.bits >= 0) free_bits_.push_back(leaf.bits);
   }

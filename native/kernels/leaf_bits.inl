@@ -61,11 +61,6 @@ int64_t split_bits_with(const SplitBitsArgs& a) {
 }
 
 int64_t split_bits(const SplitBitsArgs& a) {
-#if defined(GOSSAMER_AVX512)
-  using OfBytes = BySet;
-#else
-  using OfBytes = ByTable;
-#endif
   return a.lane.goes_left != nullptr ? split_bits_with<OfBytes>(a) : split_bits_with<ByThreshold>(a);
 }
 

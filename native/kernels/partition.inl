@@ -244,12 +244,14 @@ int64_t partition_with(const PartitionArgs& a) {
 
 #endif
 
-int64_t partition_u8(const PartitionArgs& a) {
+// The table of a lane of one byte.
 #if defined(GOSSAMER_AVX512)
-  using OfBytes = BySet;
+using OfBytes = BySet;
 #else
-  using OfBytes = ByTable;
+using OfBytes = ByTable;
 #endif
+
+int64_t partition_u8(const PartitionArgs& a) {
   return a.goes_left != nullptr ? partition_with<uint8_t, OfBytes>(a) : partition_with<uint8_t, ByThreshold>(a);
 }
 
