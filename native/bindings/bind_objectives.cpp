@@ -65,6 +65,21 @@ void softmax_py(const In<double>& score, int n_classes, const Out<double>& out, 
 }  // namespace
 
 void bind_objectives(nb::module_& m) {
+  nb::class_<RowLoss>(m, "RowLoss", "A loss whose rounds can follow one another without Python in between.")
+      .def_static("squared", [] { return RowLoss{}; })
+      .def_static(
+          "logistic",
+          [](double sigmoid, double weight_negative, double weight_positive) {
+            return RowLoss{RowLoss::Kind::logistic, 1, sigmoid, weight_negative, weight_positive};
+          },
+          "sigmoid"_a, "weight_negative"_a, "weight_positive"_a)
+      .def_static(
+          "softmax",
+          [](int n_classes) {
+            if (n_classes < 2) throw std::invalid_argument("n_classes must be at least 2");
+            return RowLoss{RowLoss::Kind::softmax, n_classes};
+          },
+          "n_classes"_a);
   m.def("gradients_l2", &l2, "score"_a.noconvert(), "label"_a.noconvert(), "weight"_a.noconvert().none(),
         "gradient"_a.noconvert(), "hessian"_a.noconvert().none(), "n_threads"_a);
   m.def("gradients_binary", &binary, "score"_a.noconvert(), "label"_a.noconvert(), "weight"_a.noconvert().none(),

@@ -10,6 +10,7 @@
 #include "bindings/casters.h"
 #include "bindings/linear.h"
 #include "bindings/python_exchange.h"
+#include "bindings/targets.h"
 #include "core/feature_limits.h"
 #include "core/interrupt.h"
 #include "core/round_grower.h"
@@ -121,6 +122,35 @@ std::vector<Tree> grow(PyGrower& self, const In<float>& gradient, const std::opt
                             table ? &*table : nullptr, other_rows);
   } catch (const Interrupted&) {
     throw nb::python_error();  // what the signal's handler or the exchange raised
+  }
+}
+
+std::vector<Tree> grow_rounds(PyGrower& self, std::int64_t n_rounds, const RowLoss& loss, const In<float>& label,
+                              const Weight& weight, const Out<float>& gradient,
+                              const std::optional<Out<float>>& hessian, std::vector<GrowParams> params,
+                              const Out<double>& score, double largest, int n_threads) {
+  const RowTargets t = targets(label, weight);
+  check_length(label, self.matrix->n_rows(), "label");
+  if (std::ssize(params) != loss.n_outputs) throw std::invalid_argument("there is not one setting for each output");
+  const std::int64_t size = t.n_rows * loss.n_outputs;
+  check_length(gradient, size, "gradient");
+  check_length(score, size, "score");
+  if (hessian) check_length(*hessian, size, "hessian");
+  // Otherwise every hessian is 1, and the array is not filled in.
+  const bool has_hessian = loss.kind != RowLoss::Kind::squared || t.weight != nullptr;
+  if (has_hessian && !hessian) throw std::invalid_argument("the loss needs a hessian array");
+  Interrupt interrupt(&signal_came);
+  for (GrowParams& p : params) {
+    check_params(p, *self.matrix, false);
+    p.interrupt = &interrupt;
+  }
+  try {
+    nb::gil_scoped_release release;
+    TeamLease team(n_threads);
+    return self.grower.grow_rounds(*team, n_rounds, loss, t, gradient.data(), has_hessian ? hessian->data() : nullptr,
+                                   params, score.data(), largest);
+  } catch (const Interrupted&) {
+    throw nb::python_error();  // what the signal's handler raised
   }
 }
 
@@ -325,6 +355,12 @@ void bind_grower(nb::module_& m) {
            "Grows the trees of a round (arrays are output-major) and adds their values to the scores of\n"
            "their rows; with labels, leaf values are refitted. `others`: all rows outside `rows`, to\n"
            "whose scores the trees are added, too.")
+      .def("grow_rounds", &grow_rounds, "n_rounds"_a, "loss"_a, "label"_a.noconvert(), "weight"_a.noconvert().none(),
+           "gradient"_a.noconvert(), "hessian"_a.noconvert().none(), "params"_a, "score"_a.noconvert(), "largest"_a,
+           "n_threads"_a,
+           "Grows the trees of several rounds on all rows and returns all of them.\n\n"
+           "Ends after a round with a tree of one leaf, or a leaf value that is not within `largest`.\n"
+           "`gradient` and `hessian` are memory that is overwritten.")
       .def(
           "round_in_place",
           [](PyGrower& self, const Out<std::uint32_t>& memory) {

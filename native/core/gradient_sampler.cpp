@@ -10,12 +10,10 @@
 #include "core/index.h"
 #include "core/random.h"
 #include "core/row_sampler.h"
+#include "kernels/kernels.h"
 
 namespace gossamer {
 namespace {
-
-// Kernels may read this many bytes past the end of an array.
-constexpr std::int64_t kSlack = 64;
 
 float to_score(std::uint32_t bits) { return std::bit_cast<float>(bits); }
 
@@ -46,16 +44,17 @@ void count_digits(const std::uint32_t* bits, std::int64_t n, std::uint32_t* coun
 }
 
 // Draws exactly n_drawn of the n_others rows of a block that are not in the top: Floyd's algorithm, which takes one
-// random number for each row that is drawn. is_drawn[i] becomes 1 or 0 for the i-th of these rows. Random numbers are
+// random number for each row that is drawn. Bit i of `is_drawn` is for the i-th of these rows. Random numbers are
 // keyed by position in the block; two positions share 64 bits.
 void draw_others(std::uint64_t key, std::int64_t block_begin, std::int64_t n_others, std::int64_t n_drawn,
-                 std::uint8_t* is_drawn) {
-  std::fill_n(is_drawn, n_others, std::uint8_t{0});
+                 std::uint64_t* is_drawn) {
+  std::fill_n(is_drawn, kBlockWords + 1, std::uint64_t{0});
   const auto draw = [=](std::uint64_t random, std::int64_t last) {
     const std::uint64_t place = draw_place(random, last);
     // If that row is drawn already, `last` is drawn: arithmetic, because a random branch would be mispredicted.
-    const std::uint64_t is_taken = is_drawn[place];
-    is_drawn[place + is_taken * (static_cast<std::uint64_t>(last) - place)] = 1;
+    const std::uint64_t is_taken = is_drawn[place / 64] >> (place % 64) & 1;
+    const std::uint64_t drawn = place + is_taken * (static_cast<std::uint64_t>(last) - place);
+    is_drawn[drawn / 64] |= std::uint64_t{1} << (drawn % 64);
   };
   std::int64_t last = n_others - n_drawn;
   std::uint64_t counter = static_cast<std::uint64_t>(block_begin) / 2;
@@ -65,17 +64,6 @@ void draw_others(std::uint64_t key, std::int64_t block_begin, std::int64_t n_oth
     draw(bits >> 32, last + 1);
   }
   if (last < n_others) draw(static_cast<std::uint32_t>(draw_bits(key, counter)), last);
-}
-
-// weigh(row) applies the weight of a drawn row.
-template <class Weigh>
-void weigh_rows(const RowIdx* drawn, std::int64_t n, const Weigh& weigh, float* gradient, float* hessian) {
-  for (std::int64_t i = 0; i < n; ++i) {
-    const RowIdx row = drawn[i];
-    const double weight = weigh(row);
-    gradient[row] = weighted(gradient[row], weight);
-    hessian[row] = weighted(hessian[row], weight);
-  }
 }
 
 // Uses only the counts, as if every score were in the middle of its bin.
@@ -97,6 +85,25 @@ double estimate_mu(double n_expected, const std::vector<std::uint32_t>& counts) 
 }
 
 }  // namespace
+
+// weigh(row) is the weight of a drawn row of a block; bit i of `drawn` is for row begin + i.
+template <class Weigh>
+void GradientSampler::weigh_rows(const std::uint64_t* drawn, std::int64_t begin, std::int64_t n_words,
+                                 const Weigh& weigh, float* gradient, float* hessian) const {
+  std::int64_t n = 0;
+  for (std::int64_t w = 0; w < n_words; ++w) n += std::popcount(drawn[w]);
+  RowIdx rows[kSampleBlock];
+  kernels().list_bits(drawn, n_words, static_cast<RowIdx>(begin), rows, rows + n);
+  for (int k = 0; k < n_outputs_; ++k) {
+    float* const g = gradient + k * n_rows_;
+    float* const h = hessian + k * n_rows_;
+    for (std::int64_t i = 0; i < n; ++i) {
+      const double weight = weigh(rows[i]);
+      g[rows[i]] = weighted(g[rows[i]], weight);
+      h[rows[i]] = weighted(h[rows[i]], weight);
+    }
+  }
+}
 
 GradientSampler::GradientSampler(std::int64_t n_rows, int n_outputs)
     : n_rows_(n_rows), n_outputs_(n_outputs), n_inside_(at(count_sample_blocks(n_rows))), largest_(n_rows) {}
@@ -168,32 +175,23 @@ void GradientSampler::sample_goss(Team& team, std::int64_t n_top, std::int64_t n
   const BlockPlaces places(n_inside_);
   const double weight = static_cast<double>(n_rows_ - n_top) / static_cast<double>(std::max<std::int64_t>(n_other, 1));
   for_blocks(team, n_rows_, kSampleBlock, [&](std::int64_t begin, std::int64_t end, std::int64_t b, int) {
-    RowWriter writer(places, b, rows);
-    std::uint8_t is_drawn[kSampleBlock + 1];  // read once past the last of the others
-    draw_others(key, begin, end - begin - n_tops[at(b)], n_drawn[at(b)], is_drawn);
-    const std::uint8_t* next = is_drawn;
-    for (; begin < end; begin += kSampleChunk) {
-      const std::int64_t n = std::min(kSampleChunk, end - begin);
+    const std::int64_t n_words = count_words(end - begin);
+    std::uint64_t inside[kBlockWords];
+    std::uint64_t others[kBlockWords];
+    std::uint64_t drawn[kBlockWords];
+    std::uint64_t is_drawn[kBlockWords + 1];  // read once past the last of the others
+    for (std::int64_t first = begin; first < end; first += kSampleChunk) {
+      const std::int64_t n = std::min(kSampleChunk, end - first);
       std::uint32_t buffer[kSampleChunk];
-      std::uint8_t sides[kSampleChunk + kSlack] = {};
-      const std::uint32_t* const scores = numbers.chunk(begin, n, buffer);
-      top.for_parts(begin, begin + n, [&](std::int64_t first, std::int64_t last, std::int32_t bound) {
-        for (std::int64_t i = first - begin; i < last - begin; ++i) {
-          sides[i] = static_cast<std::int32_t>(scores[i]) > bound ? kSure : kOutside;
-        }
-      });
-      for (std::int64_t i = 0; i < n; ++i) {  // no branch: it would be mispredicted
-        const std::uint8_t side = sides[i];
-        sides[i] = static_cast<std::uint8_t>(side - (*next & side >> 1));  // kOutside becomes kDrawn
-        next += side >> 1;
-      }
-      RowIdx drawn[kSampleChunk];
-      const std::int64_t n_weighted = writer.write(sides, begin, n, drawn);
-      for (int k = 0; k < n_outputs_; ++k) {
-        const std::int64_t first = k * n_rows_ + begin;
-        weigh_rows(drawn, n_weighted, [=](RowIdx) { return weight; }, gradient + first, hessian + first);
-      }
+      top.find_largest(numbers.chunk(first, n, buffer), first, n, inside + (first - begin) / 64);
     }
+    for (std::int64_t w = 0; w < n_words; ++w) others[w] = ~inside[w];
+    draw_others(key, begin, end - begin - n_tops[at(b)], n_drawn[at(b)], is_drawn);
+    // Bits past the last row get none: they come after all others.
+    kernels().deposit_bits(others, n_words, is_drawn, drawn);
+    for (std::int64_t w = 0; w < n_words; ++w) inside[w] |= drawn[w];
+    write_rows(inside, places, b, n_rows_, rows);
+    weigh_rows(drawn, begin, n_words, [=](RowIdx) { return weight; }, gradient, hessian);
   });
 }
 
@@ -249,41 +247,38 @@ std::int64_t GradientSampler::sample_mvs(Team& team, double n_expected, std::uin
     });
     is_stored_ = true;
   }
-  if (sides_.size() == 0) sides_ = Buffer<std::uint8_t>(n_rows_);
+  const std::int64_t n_words = count_words(n_rows_);
+  if (inside_.size() == 0) inside_ = Buffer<std::uint64_t>(n_words);
+  if (drawn_.size() == 0) drawn_ = Buffer<std::uint64_t>(n_words);
   const double mu = find_mu(n_expected, counts_.sum(), [&](double at_mu) { return sums_at(team, at_mu); });
   for_blocks(team, n_rows_, kSampleBlock, [&](std::int64_t begin, std::int64_t end, std::int64_t b, int) {
     const std::uint32_t* const values = values_.data();
-    std::uint8_t* const sides = sides_.data();
-    for (std::int64_t i = begin; i < end; ++i) {
-      // random < score / mu without a division; a score of 0 is never kept
-      const double score = to_score(values[i]);
-      const bool is_kept = draw_unit(key, static_cast<std::uint64_t>(i)) * mu < score;
-      // Arithmetic, because a random branch would be mispredicted.
-      sides[i] = static_cast<std::uint8_t>(kOutside * !is_kept + kDrawn * (is_kept & (score < mu)));
+    std::int64_t n_inside = 0;
+    for (std::int64_t first = begin; first < end; first += 64) {
+      std::uint64_t inside = 0;
+      std::uint64_t drawn = 0;
+      const std::int64_t last = std::min(first + 64, end);
+      for (std::int64_t i = first; i < last; ++i) {
+        // random < score / mu without a division; a score of 0 is never kept
+        const double score = to_score(values[i]);
+        const bool is_kept = draw_unit(key, static_cast<std::uint64_t>(i)) * mu < score;
+        inside |= static_cast<std::uint64_t>(is_kept) << (i - first);
+        drawn |= static_cast<std::uint64_t>(is_kept & (score < mu)) << (i - first);
+      }
+      inside_[first / 64] = inside;
+      drawn_[first / 64] = drawn;
+      n_inside += std::popcount(inside);
     }
-    std::int32_t n_inside = 0;  // narrow sums are faster
-    for (std::int64_t i = begin; i < end; ++i) n_inside += sides[i] < kOutside;
     n_inside_[at(b)] = n_inside;
   });
-  if (std::all_of(n_inside_.begin(), n_inside_.end(), [](std::int64_t n) { return n == 0; })) {
-    const std::uint64_t row = random_bits(key, ~std::uint64_t{0}) % static_cast<std::uint64_t>(n_rows_);
-    sides_[static_cast<std::int64_t>(row)] = kSure;
-    n_inside_[row / kSampleBlock] = 1;
-  }
+  keep_one(n_rows_, key, n_inside_, inside_.data());
   const BlockPlaces places(n_inside_);
   for_blocks(team, n_rows_, kSampleBlock, [&](std::int64_t begin, std::int64_t end, std::int64_t b, int) {
-    RowWriter writer(places, b, rows);
-    for (; begin < end; begin += kSampleChunk) {
-      const std::int64_t n = std::min(kSampleChunk, end - begin);
-      RowIdx drawn[kSampleChunk];
-      const std::int64_t n_drawn = writer.write(sides_.data() + begin, begin, n, drawn);
-      const std::uint32_t* const values = values_.data() + begin;
-      for (int k = 0; k < n_outputs_; ++k) {
-        const std::int64_t first = k * n_rows_ + begin;
-        weigh_rows(
-            drawn, n_drawn, [=](RowIdx row) { return mu / to_score(values[row]); }, gradient + first, hessian + first);
-      }
-    }
+    const std::uint32_t* const values = values_.data();
+    write_rows(inside_.data() + begin / 64, places, b, n_rows_, rows);
+    weigh_rows(
+        drawn_.data() + begin / 64, begin, count_words(end - begin),
+        [=](RowIdx row) { return mu / to_score(values[row]); }, gradient, hessian);
   });
   return places.n_inside();
 }

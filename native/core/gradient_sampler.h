@@ -63,13 +63,17 @@ class GradientSampler {
  private:
   template <class Fill>
   void store_scores(Team& team, const Fill& fill);
+  template <class Weigh>
+  void weigh_rows(const std::uint64_t* drawn, std::int64_t begin, std::int64_t n_words, const Weigh& weigh,
+                  float* gradient, float* hessian) const;
   MuSums sums_at(Team& team, double mu);
 
   std::int64_t n_rows_;
   int n_outputs_;
   bool is_stored_ = false;              // else scores are |gradient|
   Buffer<std::uint32_t> values_;        // bits of the scores; computed when first needed
-  Buffer<std::uint8_t> sides_;          // MVS: where each row goes
+  Buffer<std::uint64_t> inside_;        // MVS: a bit for each row
+  Buffer<std::uint64_t> drawn_;         // MVS: rows that are weighted
   std::vector<std::int64_t> n_inside_;  // by block
   DigitCounts counts_;
   Largest largest_;

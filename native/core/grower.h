@@ -48,7 +48,17 @@ class Grower {
   // what they were, and the next call starts from scratch.
   Tree grow(Team& team, const float* gradient, const float* hessian, const RowIdx* rows, std::int64_t n_rows,
             std::span<const GrowParams> params, double* score, const TreeLabels& labels = {},
-            const RawTable* raw = nullptr, std::span<const RowIdx> others = {});
+            const RawTable* raw = nullptr, std::span<const RowIdx> others = {}, const GradientSource* source = nullptr);
+  // On all rows, with gradients that follow from the scores: they are rounded while they are computed, and not stored.
+  Tree grow(Team& team, const GradientSource& source, const GrowParams& params, double* score) {
+    return grow(team, nullptr, nullptr, nullptr, source.targets.n_rows, std::span(&params, 1), score, {}, nullptr, {},
+                &source);
+  }
+  // Whether that is possible: only histograms of one output take such gradients.
+  bool takes_source(const GrowParams& params) const {
+    return !vector_leaves_ && !own_evaluator_ && !rounds_in_place_ && !params.values.refit &&
+           params.by_value.sorted == nullptr && params.by_value.proposals == nullptr;
+  }
   Tree grow(Team& team, const float* gradient, const float* hessian, const RowIdx* rows, std::int64_t n_rows,
             const GrowParams& params, double* score, const float* label = nullptr, const RawTable* raw = nullptr,
             std::span<const RowIdx> others = {}) {

@@ -1,10 +1,12 @@
 #include "core/largest.h"
 
+#include <algorithm>
 #include <cstring>
 #include <numeric>
 #include <stdexcept>
 
 #include "core/index.h"
+#include "kernels/kernels.h"
 
 namespace gossamer {
 namespace {
@@ -48,6 +50,18 @@ const std::vector<std::uint32_t>& DigitCounts::sum() {
     for (std::size_t d = 0; d < kLeadingDigits; ++d) sum_[d] += counts_[other + d];
   }
   return sum_;
+}
+
+void Border::find_largest(const std::uint32_t* numbers, std::int64_t begin, std::int64_t n,
+                          std::uint64_t* words) const {
+  const auto bound = static_cast<std::int32_t>(value);
+  const std::int64_t n_with_ties = std::clamp(last_tie + 1 - begin, std::int64_t{0}, n);
+  kernels().find_above(numbers, n_with_ties, bound - 1, words);
+  if (n_with_ties == n) return;
+  const std::int64_t first = n_with_ties / 64;  // the word in which ties end
+  const std::uint64_t ties = n_with_ties % 64 != 0 ? words[first] : 0;
+  kernels().find_above(numbers + 64 * first, n - 64 * first, bound, words + first);
+  words[first] |= ties;
 }
 
 Largest::Largest(std::int64_t n)
@@ -96,11 +110,7 @@ void Largest::collect(Team& team, const Numbers& numbers, std::uint32_t digit) {
       const std::int64_t n = std::min(kSampleChunk, end - first);
       const std::uint32_t* const chunk = numbers.chunk(first, n, buffer);
       n_above += count_if(chunk, n, [=](std::int32_t v) { return v > last; });
-      for (std::int64_t i = 0; i < n; ++i) {  // no branch: it would be mispredicted
-        const std::uint32_t number = chunk[i];
-        near[n_near] = number;
-        n_near += number >> kLeadingShift == digit;
-      }
+      n_near += kernels().keep_digit(chunk, n, kLeadingShift, digit, near + n_near);
     }
     std::uint32_t* const count = inner_.of_thread(thread);
     for (std::int64_t i = 0; i < n_near; ++i) ++count[(near[i] >> kMiddleShift) % kLeadingDigits];

@@ -4,7 +4,6 @@
 // Numbers are below 2^31. Non-negative floats are such numbers: they order like their bits.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -47,14 +46,8 @@ struct Border {
   std::uint32_t value = 0;
   std::int64_t last_tie = 0;  // the last position where a number equal to `value` is one of the largest
 
-  // Calls body(first, last, bound) for the parts of [begin, end): numbers above `bound` are among the largest.
-  template <class Body>
-  void for_parts(std::int64_t begin, std::int64_t end, const Body& body) const {
-    const std::int64_t middle = std::clamp(last_tie + 1, begin, end);
-    const auto bound = static_cast<std::int32_t>(value);
-    if (begin < middle) body(begin, middle, bound - 1);
-    if (middle < end) body(middle, end, bound);
-  }
+  // Bit i says whether numbers[i], at position begin + i, is one of the largest. Bits past the last number are zeros.
+  void find_largest(const std::uint32_t* numbers, std::int64_t begin, std::int64_t n, std::uint64_t* words) const;
 };
 
 class Largest {

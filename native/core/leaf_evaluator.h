@@ -14,6 +14,7 @@
 #include "core/grow_params.h"
 #include "core/interaction.h"
 #include "core/leaf_rows.h"
+#include "core/objectives.h"
 #include "core/parallel.h"
 #include "core/row_pages.h"
 #include "core/row_splitter.h"
@@ -38,8 +39,9 @@ struct TreeTask {
   LeafRows* leaf_rows = nullptr;
   Monotone* monotone = nullptr;
   GrowStats* stats = nullptr;
-  bool rounds_in_place = false;         // rounded gradients take the place of the gradients, unless they are wide
-  std::span<std::uint32_t> row_values;  // memory for wide ones; one that is too small is not used
+  bool rounds_in_place = false;            // rounded gradients take the place of the gradients, unless they are wide
+  std::span<std::uint32_t> row_values;     // memory for wide ones; one that is too small is not used
+  const GradientSource* source = nullptr;  // what gradients of all rows follow from; then `gradient` has none
 };
 
 // A leaf whose best split is wanted. The children of one node come together, the left one first.

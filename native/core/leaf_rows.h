@@ -60,6 +60,14 @@ class LeafRows {
   void release();
   // Rows of each leaf go left, to the front of its range, or right; they keep their order.
   void split(Team& team, std::span<LeafSplit> splits);
+  // Memory for two numbers of four bytes per row, which is free until the first leaf is split. Empty on pages.
+  struct Spare {
+    RowIdx* first = nullptr;
+    RowIdx* second = nullptr;
+  };
+  Spare spare(std::int64_t n_rows) {
+    return std::min(left_.size(), right_.size()) < n_rows ? Spare{} : Spare{left_.data(), right_.data()};
+  }
   // Whether a leaf has a list. Splitting its bits takes the list's place.
   bool is_listed(RowRange leaf) const { return leaf.bits < 0 || bits_[at(leaf.bits)].is_listed; }
   void make_list(Team& team, RowRange leaf);

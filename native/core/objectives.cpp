@@ -33,6 +33,26 @@ void gradients_softmax(Team& team, const RowTargets& t, const double* score, int
   });
 }
 
+void RowLoss::fill(Team& team, const RowTargets& targets, const double* score, float* gradient, float* hessian) const {
+  switch (kind) {
+    case Kind::squared: return gradients_l2(team, targets, score, gradient, hessian);
+    case Kind::logistic:
+      return gradients_binary(team, targets, score, sigmoid, weight_negative, weight_positive, gradient, hessian);
+    case Kind::softmax: return gradients_softmax(team, targets, score, n_outputs, gradient, hessian);
+  }
+}
+
+void RowLoss::fill_rows(const RowTargets& t, const double* score, std::int64_t begin, std::int64_t end, float* gradient,
+                        float* hessian) const {
+  const float* const weight = from(t.weight, begin);
+  if (kind == Kind::squared) {
+    kernels().gradients_l2(score + begin, t.label + begin, weight, end - begin, gradient, hessian);
+  } else {
+    kernels().gradients_binary(score + begin, t.label + begin, weight, end - begin, sigmoid, weight_negative,
+                               weight_positive, gradient, hessian);
+  }
+}
+
 void sigmoid(Team& team, const double* score, std::int64_t n, double steepness, double* out) {
   for_blocks(team, n, kBlock, [&](std::int64_t begin, std::int64_t end, std::int64_t, int) {
     kernels().sigmoid(score + begin, end - begin, steepness, out + begin);

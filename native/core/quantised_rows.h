@@ -23,7 +23,11 @@ class QuantisedRows {
   const Sums& total() const { return total_; }
 
  private:
+  void make_memory(const TreeTask& task, std::int64_t n_all);
+  void start_from_source(Team& team, const TreeTask& task, bool fine);
+
   CellLayout layout_;
+  bool has_layout_ = false;          // layout_ is the layout of the last tree
   Buffer<std::uint32_t> own_;        // unused where the values have another place
   std::uint32_t* values_ = nullptr;  // where the gradients were, the task's memory, or own_
   Sums total_;

@@ -17,7 +17,7 @@ constexpr std::int64_t kBlockRows = 4096;
 // Sums over all rows of a query do not overflow below 2^900.
 constexpr int kLargestExponent = 900;
 // Entries that kernels may read and write past the last row.
-constexpr std::int64_t kPadding = 8;
+constexpr std::int64_t kPadding = 16;
 constexpr double kEpsilon = 1e-15;
 // As in XGBoost: smaller ratios of position bias are not divided by.
 constexpr double kSmallestRatio = 1e-16;
@@ -44,6 +44,8 @@ double GainRule::gain(double label, int shift) const {
   }
 }
 
+bool GainRule::rises() const { return kind != Kind::table || std::is_sorted(table.begin(), table.end()); }
+
 std::vector<std::int64_t> query_blocks(const QueryBegin& begin) {
   std::vector<std::int64_t> blocks = {0};
   for (std::size_t q = 1; q < begin.size(); ++q) {
@@ -63,13 +65,15 @@ struct LambdaRank::Scratch {
       values->resize(at(longest + kPadding));
     }
     shared.resize(at(longest / 8 + 1));
+    near.resize(at(8 * (longest + kPadding)));
   }
 
-  std::vector<RankItem> order;
+  std::vector<std::uint32_t> order;                                                 // rows within the query by rank
   std::vector<double> adjusted;                                                     // scores by row, biases added
   std::vector<double> score, label, gain, n_relevant, harmonic, gradient, hessian;  // by rank
   std::vector<double> grown;                                                        // by rank, see LambdaArgs
   std::vector<double> shared;                                                       // by block of ranks
+  std::vector<float> near;                                                          // see LambdaArgs
   std::vector<std::int32_t> rank_of;                                                // by row
   std::vector<double> pair_gradient, pair_hessian;                                  // by rank, of pairs with one rank
   std::vector<std::int32_t> same_rank, later_ranks;
@@ -143,6 +147,7 @@ LambdaArgs LambdaRank::pair_args(std::int64_t query, std::int64_t n, Scratch& s)
   args.score = s.score.data();
   args.label = s.label.data();
   args.gain = s.gain.data();
+  args.gains_rise = rules_.gain.rises();
   args.discount = discount_.data();
   args.scale = scale_[at(query)];
   args.n_relevant = s.n_relevant.data();
@@ -155,6 +160,7 @@ LambdaArgs LambdaRank::pair_args(std::int64_t query, std::int64_t n, Scratch& s)
   args.divide_by_difference = rules_.divide_by_difference && s.score[0] != s.score[at(n - 1)];
   args.shared = s.shared.data();
   args.grown = s.grown.data();
+  args.near = s.near.data();
   args.gradient = s.gradient.data();
   args.hessian = s.hessian.data();
   return args;
@@ -181,7 +187,7 @@ void LambdaRank::fill_query(const RankTargets& targets, const double* score, std
   double n_relevant = 0.0;
   double harmonic = 0.0;
   for (std::int64_t r = 0; r < n; ++r) {
-    const std::int64_t row = s.order[at(r)].row;
+    const std::int64_t row = s.order[at(r)];
     s.score[at(r)] = scores[row];
     s.label[at(r)] = static_cast<double>(labels[row]);
     if (rules_.delta == PairDelta::ndcg) s.gain[at(r)] = gain_[at(first + row)];
@@ -202,7 +208,7 @@ void LambdaRank::fill_query(const RankTargets& targets, const double* score, std
   if (rules_.norm == LambdaRules::Norm::gradients && sum > 0.0) factor = kernels().log2(1.0 + sum) / sum;
   if (rules_.norm == LambdaRules::Norm::pairs) factor = 1.0 / static_cast<double>(rules_.n_drawn);
   for (std::int64_t r = 0; r < n; ++r) {
-    const std::int64_t row = first + s.order[at(r)].row;
+    const std::int64_t row = first + s.order[at(r)];
     const double weight = weight_of(targets, row) * factor;
     gradient[row] = static_cast<float>(s.gradient[at(r)] * weight);
     hessian[row] = static_cast<float>(s.hessian[at(r)] * weight);
@@ -250,7 +256,7 @@ double LambdaRank::add_query_pairs(const RankTargets& targets, const LambdaArgs&
   double sum = 0.0;
   if (rules_.n_drawn > 0) {
     s.rank_of.resize(at(n));
-    for (std::int64_t r = 0; r < n; ++r) s.rank_of[s.order[at(r)].row] = static_cast<std::int32_t>(r);
+    for (std::int64_t r = 0; r < n; ++r) s.rank_of[s.order[at(r)]] = static_cast<std::int32_t>(r);
     for_each_drawn(args, s, first_row, key,
                    [&](const std::int32_t* firsts, const std::int32_t* seconds, std::int64_t n_pairs) {
                      if (!is_unbiased) {
@@ -289,8 +295,8 @@ double LambdaRank::add_unbiased(const LambdaArgs& args, const PlaceBias& bias, S
     const bool is_better = args.label[rank] > args.label[other];
     const std::int32_t better = is_better ? rank : other;
     const std::int32_t worse = is_better ? other : rank;
-    const std::int64_t better_place = s.order[at(better)].row;
-    const std::int64_t worse_place = s.order[at(worse)].row;
+    const std::int64_t better_place = s.order[at(better)];
+    const std::int64_t worse_place = s.order[at(worse)];
     double gradient = -s.pair_gradient[at(other)];
     double hessian = s.pair_hessian[at(other)];
     if (std::max(better_place, worse_place) < bias.n_places) {

@@ -20,6 +20,7 @@ struct GainRule {
   // matter, and these do not overflow whatever the labels.
   double gain(double label, int shift) const;
   int shift(double largest_label) const;
+  bool rises() const;  // never falls as labels rise
 };
 
 // The first row of each query, then the number of rows.

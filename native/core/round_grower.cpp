@@ -64,6 +64,30 @@ std::vector<Tree> RoundGrower::grow(Team& team, const float* gradient, const flo
   return trees;
 }
 
+std::vector<Tree> RoundGrower::grow_rounds(Team& team, std::int64_t n_rounds, const RowLoss& loss,
+                                           const RowTargets& targets, float* gradient, float* hessian,
+                                           std::span<const GrowParams> params, double* score, double largest) {
+  const GradientSource source{loss, targets, score, hessian != nullptr};
+  const FeatureLimits* const limits = params[0].search.limits.get();
+  const bool remembers = limits != nullptr && limits->costs && limits->costs->remembers();
+  const bool rounds_at_once = loss.n_outputs == 1 && !remembers && growers_[0]->takes_source(params[0]);
+  std::vector<Tree> trees;
+  bool goes_on = true;
+  const auto add = [&](Tree tree) {
+    goes_on = goes_on && tree.n_leaves() > 1 && tree.largest_value() <= largest;
+    trees.push_back(std::move(tree));
+  };
+  for (std::int64_t i = 0; i < n_rounds && goes_on; ++i) {
+    if (rounds_at_once) {
+      add(growers_[0]->grow(team, source, params[0], score));
+      continue;
+    }
+    loss.fill(team, targets, score, gradient, hessian);
+    for (Tree& tree : grow(team, gradient, hessian, nullptr, targets.n_rows, params, score)) add(std::move(tree));
+  }
+  return trees;
+}
+
 GrowStats RoundGrower::stats() const {
   GrowStats total;
   for (const auto& grower : growers_) total += grower->stats();

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/grower.h"
+#include "core/objectives.h"
 
 namespace gossamer {
 
@@ -27,6 +28,13 @@ class RoundGrower {
                          std::int64_t n_rows, std::span<const GrowParams> params, double* score,
                          const TreeLabels& labels = {}, const RawTable* raw = nullptr,
                          std::span<const RowIdx> others = {});
+
+  // Several rounds on all rows: gradients follow from the scores, to which every round adds its trees. Ends after a
+  // round with a tree of one leaf, or with a leaf value that is not within `largest`. `hessian` nullptr: every hessian
+  // is 1. Returns the trees of all rounds.
+  std::vector<Tree> grow_rounds(Team& team, std::int64_t n_rounds, const RowLoss& loss, const RowTargets& targets,
+                                float* gradient, float* hessian, std::span<const GrowParams> params, double* score,
+                                double largest);
 
   // See Grower::round_in_place. Trees that grow side by side round into memory of their own.
   void round_in_place(std::span<std::uint32_t> memory) { growers_[0]->round_in_place(memory); }

@@ -1,6 +1,7 @@
 #include "core/row_sampler.h"
 
 #include <algorithm>
+#include <bit>
 #include <numeric>
 
 #include "core/index.h"
@@ -10,26 +11,6 @@
 #include "kernels/kernels.h"
 
 namespace gossamer {
-namespace {
-
-// Divides rows 0 ... n - 1 of a chunk. Returns how many are inside.
-std::int64_t divide(const std::uint8_t* sides, std::int64_t n, RowIdx* inside, RowIdx* outside) {
-  PartitionArgs args;
-  args.column = sides;
-  args.threshold = kDrawn;
-  args.n_rows = n;
-  args.left = inside;
-  args.right = outside;
-  return kernels().partition_u8(args);
-}
-
-void copy_rows(const RowIdx* places, std::int64_t n, std::int64_t first, RowIdx*& rows) {
-  for (std::int64_t i = 0; i < n; ++i) rows[i] = static_cast<RowIdx>(first) + places[i];
-  rows += n;
-}
-
-}  // namespace
-
 // ---- the lists ----
 
 BlockPlaces::BlockPlaces(const std::vector<std::int64_t>& n_inside) : n_before_(n_inside.size() + 1) {
@@ -40,27 +21,26 @@ std::int64_t BlockPlaces::outside(std::int64_t block) const {
   return n_inside() + block * kSampleBlock - inside(block);
 }
 
-void RowWriter::write(const std::uint8_t* sides, std::int64_t first, std::int64_t n) {
-  RowIdx inside[kSampleChunk];
-  RowIdx outside[kSampleChunk];
-  const std::int64_t n_inside = divide(sides, n, inside, outside);
-  copy_rows(inside, n_inside, first, inside_);
-  copy_rows(outside, n - n_inside, first, outside_);
+void write_rows(const std::uint64_t* inside, const BlockPlaces& places, std::int64_t block, std::int64_t n_rows,
+                RowIdx* rows) {
+  const std::int64_t first = block * kSampleBlock;
+  const std::int64_t n = std::min(kSampleBlock, n_rows - first);
+  const std::int64_t n_words = count_words(n);
+  std::uint64_t outside[kBlockWords];
+  for (std::int64_t w = 0; w < n_words; ++w) outside[w] = ~inside[w];
+  if (n % 64 != 0) outside[n_words - 1] &= (std::uint64_t{1} << (n % 64)) - 1;
+  const std::int64_t n_inside = places.inside(block + 1) - places.inside(block);
+  RowIdx* const to_inside = rows + places.inside(block);
+  RowIdx* const to_outside = rows + places.outside(block);
+  kernels().list_bits(inside, n_words, static_cast<RowIdx>(first), to_inside, to_inside + n_inside);
+  kernels().list_bits(outside, n_words, static_cast<RowIdx>(first), to_outside, to_outside + n - n_inside);
 }
 
-std::int64_t RowWriter::write(const std::uint8_t* sides, std::int64_t first, std::int64_t n, RowIdx* drawn) {
-  RowIdx inside[kSampleChunk];
-  const std::int64_t n_inside = divide(sides, n, inside, drawn);
-  copy_rows(inside, n_inside, first, inside_);
-  copy_rows(drawn, n - n_inside, first, outside_);
-  PartitionArgs args;
-  args.column = sides;
-  args.threshold = kSure;
-  args.rows = inside;
-  args.n_rows = n_inside;
-  args.left = inside;
-  args.right = drawn;
-  return n_inside - kernels().partition_u8(args);
+void keep_one(std::int64_t n_rows, std::uint64_t key, std::vector<std::int64_t>& n_inside, std::uint64_t* inside) {
+  if (std::any_of(n_inside.begin(), n_inside.end(), [](std::int64_t n) { return n > 0; })) return;
+  const std::uint64_t row = random_bits(key, ~std::uint64_t{0}) % static_cast<std::uint64_t>(n_rows);
+  inside[row / 64] |= std::uint64_t{1} << (row % 64);
+  n_inside[row / kSampleBlock] = 1;
 }
 
 // ---- bagging ----
@@ -68,15 +48,20 @@ std::int64_t RowWriter::write(const std::uint8_t* sides, std::int64_t first, std
 std::int64_t sample_rows(Team& team, std::int64_t n_rows, double fraction_negative, double fraction_positive,
                          const float* label, std::uint64_t key, RowIdx* rows) {
   if (n_rows == 0) return 0;
-  Buffer<std::uint8_t> sides(n_rows);
+  Buffer<std::uint64_t> inside(count_words(n_rows));
   std::vector<std::int64_t> n_inside(at(count_sample_blocks(n_rows)));
   for_blocks(team, n_rows, kSampleBlock, [&](std::int64_t begin, std::int64_t end, std::int64_t b, int) {
-    const auto decide = [=, out = sides.data()](const auto& fraction) {
+    const auto decide = [=, words = inside.data()](const auto& fraction) {
       std::int64_t n_in = 0;
-      for (std::int64_t i = begin; i < end; ++i) {
-        const bool is_in = random_unit(key, static_cast<std::uint64_t>(i)) < fraction(i);
-        out[i] = static_cast<std::uint8_t>(kOutside * !is_in);  // no branch: it would be mispredicted
-        n_in += is_in;
+      for (std::int64_t first = begin; first < end; first += 64) {
+        std::uint64_t word = 0;
+        const std::int64_t last = std::min(first + 64, end);
+        for (std::int64_t i = first; i < last; ++i) {
+          const bool is_in = random_unit(key, static_cast<std::uint64_t>(i)) < fraction(i);
+          word |= static_cast<std::uint64_t>(is_in) << (i - first);
+        }
+        words[first / 64] = word;
+        n_in += std::popcount(word);
       }
       return n_in;
     };
@@ -86,17 +71,10 @@ std::int64_t sample_rows(Team& team, std::int64_t n_rows, double fraction_negati
       n_inside[at(b)] = decide([=](std::int64_t i) { return label[i] > 0.0f ? fraction_positive : fraction_negative; });
     }
   });
-  if (std::all_of(n_inside.begin(), n_inside.end(), [](std::int64_t n) { return n == 0; })) {
-    const std::uint64_t row = random_bits(key, ~std::uint64_t{0}) % static_cast<std::uint64_t>(n_rows);
-    sides[static_cast<std::int64_t>(row)] = kSure;
-    n_inside[row / kSampleBlock] = 1;
-  }
+  keep_one(n_rows, key, n_inside, inside.data());
   const BlockPlaces places(n_inside);
-  for_blocks(team, n_rows, kSampleBlock, [&](std::int64_t begin, std::int64_t end, std::int64_t b, int) {
-    RowWriter writer(places, b, rows);
-    for (; begin < end; begin += kSampleChunk) {
-      writer.write(sides.data() + begin, begin, std::min(kSampleChunk, end - begin));
-    }
+  for_blocks(team, n_rows, kSampleBlock, [&](std::int64_t begin, std::int64_t, std::int64_t b, int) {
+    write_rows(inside.data() + begin / 64, places, b, n_rows, rows);
   });
   return places.n_inside();
 }

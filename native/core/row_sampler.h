@@ -6,6 +6,7 @@
 
 #include "core/parallel.h"
 #include "core/types.h"
+#include "kernels/sampling.h"
 
 namespace gossamer {
 
@@ -15,11 +16,6 @@ namespace gossamer {
 // Returns how many are in the bag.
 std::int64_t sample_rows(Team& team, std::int64_t n_rows, double fraction_negative, double fraction_positive,
                          const float* label, std::uint64_t key, RowIdx* rows);
-
-// Where a row goes.
-constexpr std::uint8_t kSure = 0;
-constexpr std::uint8_t kDrawn = 1;  // drawn at random: its gradient is weighted
-constexpr std::uint8_t kOutside = 2;
 
 // The positions in the list of rows where the rows of each block begin.
 class BlockPlaces {
@@ -35,21 +31,16 @@ class BlockPlaces {
   std::vector<std::int64_t> n_before_;  // rows inside the sample
 };
 
-// Writes the rows of one block to both parts of the list, a chunk at a time.
-class RowWriter {
- public:
-  RowWriter(const BlockPlaces& places, std::int64_t block, RowIdx* rows)
-      : inside_(rows + places.inside(block)), outside_(rows + places.outside(block)) {}
+// Words of 64 rows.
+constexpr std::int64_t kBlockWords = kSampleBlock / 64;
+inline std::int64_t count_words(std::int64_t n_rows) { return (n_rows + 63) / 64; }
 
-  // Rows first ... first + n - 1, at most kSampleChunk, with their sides.
-  void write(const std::uint8_t* sides, std::int64_t first, std::int64_t n);
-  // The same; `drawn` takes the rows of kDrawn, as indices in the chunk, and must hold n entries. Returns how many
-  // there are.
-  std::int64_t write(const std::uint8_t* sides, std::int64_t first, std::int64_t n, RowIdx* drawn);
+// Writes the rows of one block, of which the first is `first`, to both parts of the list. Bit i of `inside` says
+// whether row first + i is inside the sample; bits past the last row are zeros.
+void write_rows(const std::uint64_t* inside, const BlockPlaces& places, std::int64_t block, std::int64_t n_rows,
+                RowIdx* rows);
 
- private:
-  RowIdx* inside_;
-  RowIdx* outside_;
-};
+// If the sample is empty, one row gets into it; `n_inside`: by block.
+void keep_one(std::int64_t n_rows, std::uint64_t key, std::vector<std::int64_t>& n_inside, std::uint64_t* inside);
 
 }  // namespace gossamer

@@ -286,13 +286,14 @@ struct FillOperandsArgs {
 // How the change from swapping the two rows of a pair is measured.
 enum class PairDelta : std::uint8_t { ndcg, pairwise, map };
 
-// The pairs of one query whose labels differ. Arrays are by rank (best score first) and padded by 8
+// The pairs of one query whose labels differ. Arrays are by rank (best score first) and padded by 16
 // entries; `gradient` and `hessian` are added to.
 struct LambdaArgs {
   std::int64_t n = 0;
   const double* score = nullptr;
   const double* label = nullptr;
   const double* gain = nullptr;        // ndcg
+  bool gains_rise = false;             // ndcg: a row of a higher label never has a lower gain
   const double* discount = nullptr;    // ndcg
   double scale = 0.0;                  // ndcg: 1 / best possible DCG; map: 1 / relevant rows
   const double* n_relevant = nullptr;  // map: relevant rows up to a rank, itself included
@@ -304,6 +305,7 @@ struct LambdaArgs {
   bool divide_by_difference = false;  // by 0.01 + |difference of the scores|
   double* shared = nullptr;           // scratch: n / 8 + 1
   double* grown = nullptr;            // scratch: n + 8
+  float* near = nullptr;              // scratch: 8 * (n + 16)
   double* gradient = nullptr;
   double* hessian = nullptr;
 };
@@ -379,6 +381,14 @@ struct KernelTable {
   std::int64_t (*split_bits)(const SplitBitsArgs&);  // likewise
   // The rows of bits, of which the first is row `first_row`, in [out, end): there must be as many.
   void (*list_bits)(const std::uint64_t* words, std::int64_t n_words, RowIdx first_row, RowIdx* out, RowIdx* end);
+  // Which numbers, all below 2^31, are above a bound; n bits, then zeros up to the end of the last word.
+  void (*find_above)(const std::uint32_t* numbers, std::int64_t n, std::int32_t bound, std::uint64_t* words);
+  // The first bits of `stream` become the bits of `out` where `mask` has bits; the others are zeros.
+  void (*deposit_bits)(const std::uint64_t* mask, std::int64_t n_words, const std::uint64_t* stream,
+                       std::uint64_t* out);
+  // The numbers with number >> shift == digit, in order; returns how many. `out` takes n numbers.
+  std::int64_t (*keep_digit)(const std::uint32_t* numbers, std::int64_t n, int shift, std::uint32_t digit,
+                             std::uint32_t* out);
 
   // Improves `best` in place; returns whether it did. Gains must be strictly better.
   bool (*search)(const SearchArgs&, const CellLayout&, const SplitRules&, Candidate& best);
@@ -421,6 +431,8 @@ struct KernelTable {
   // Any loss of one score and one label. `hessian` may be nullptr. Losses of predictions do nothing.
   void (*gradients_of)(const LossArgs&, const double* score, const float* label, const float* weight, std::int64_t n,
                        float* gradient, float* hessian);
+  // How many keys are lower, or equal and before. Both arrays are padded to a multiple of 16 entries.
+  void (*rank_keys)(const std::int32_t* key, std::int64_t n, std::int32_t* rank);
   // All pairs of one of the first `n_top` ranks and a rank after it. Returns the sum of |gradient| over pairs and rows.
   double (*lambda_top)(const LambdaArgs&, std::int64_t n_top);
   // Pairs of ranks (first[k], second[k]) with first < second.

@@ -31,6 +31,8 @@ namespace {
 
 #include "kernels/leaf_bits.inl"
 
+#include "kernels/sample_bits.inl"
+
 #include "kernels/search.inl"
 #include "kernels/search_packed.inl"
 #include "kernels/shap.inl"
@@ -44,6 +46,7 @@ namespace {
 
 #include "kernels/gradients.inl"
 
+#include "kernels/near_pairs.inl"
 #include "kernels/ranking.inl"
 
 #include "kernels/bin_values.inl"
@@ -78,6 +81,9 @@ constexpr KernelTable kTable = {
     .partition_u16 = partition_u16,
     .split_bits = split_bits,
     .list_bits = list_bits,
+    .find_above = find_above,
+    .deposit_bits = deposit_bits,
+    .keep_digit = keep_digit,
     .search = search,
     .search_packed = search_packed,
     .search_right = search_right,
@@ -99,6 +105,7 @@ constexpr KernelTable kTable = {
     .gradients_binary = gradients_binary,
     .gradients_softmax = gradients_softmax,
     .gradients_of = gradients_of,
+    .rank_keys = rank_keys,
     .lambda_top = lambda_top,
     .lambda_listed = lambda_listed,
     .log2 = log2_of,

@@ -1,38 +1,45 @@
 // Converts real gradients to integer fields.
 
-// Counts eight rows in every 8 * step.
-inline void count_exponents(const float* values, int64_t n, int step, int64_t* counts) {
+// Counts eight rows in every 8 * step. Both kinds of values in turns: a count that was just written has to be waited
+// for.
+inline void count_exponents(const float* gradient, const float* hessian, int64_t n, int step, GradientStats& out) {
+  const auto exponent = [](const float* value) {
+    uint32_t bits;
+    memcpy(&bits, value, sizeof(bits));
+    return bits >> 23 & 255;
+  };
   for (int64_t begin = 0; begin < n; begin += 8 * step) {
     const int64_t end = n - begin < 8 ? n : begin + 8;
     for (int64_t i = begin; i < end; ++i) {
-      uint32_t bits;
-      memcpy(&bits, values + i, sizeof(bits));
-      ++counts[bits >> 23 & 255];
+      ++out.gradient_exponents[exponent(gradient + i)];
+      if (hessian != nullptr) ++out.hessian_exponents[exponent(hessian + i)];
     }
   }
 }
 
 inline void widen_range(const float* values, int64_t n, double& lowest, double& highest) {
-  V8d low = fill8(lowest), high = fill8(highest);
-  const auto widen = [&](const V8d& v) {
-    low = min8(v, low);
-    high = max8(v, high);
+  const auto widen = [&](float low, float high) {
+    if (low < lowest) lowest = low;
+    if (high > highest) highest = high;
   };
-  const int64_t n_whole = n / 8 * 8;
-  for (int64_t i = 0; i < n_whole; i += 8) widen(to_double(load<V8f>(values + i)));
-  for (int64_t i = n_whole; i < n; ++i) widen(fill8(values[i]));
-  lowest = -max_slot(-low);
-  highest = max_slot(high);
+  constexpr float kLargestFloat = 0x1.fffffep127f;
+  V16f low = kLargestFloat, high = -kLargestFloat;
+  int64_t i = 0;
+  for (; i + 16 <= n; i += 16) {
+    const V16f v = load<V16f>(values + i);
+    low = pick(v < low, v, low);
+    high = pick(v > high, v, high);
+  }
+  for (int k = 0; k < 16; ++k) widen(low[k], high[k]);
+  for (; i < n; ++i) widen(values[i], values[i]);
 }
 
 void gradient_stats(const float* gradient, const float* hessian, int64_t n, int step, GradientStats& out) {
   double lowest = -out.max_abs_gradient;
   widen_range(gradient, n, lowest, out.max_abs_gradient);
   out.max_abs_gradient = out.max_abs_gradient > -lowest ? out.max_abs_gradient : -lowest;
-  count_exponents(gradient, n, step, out.gradient_exponents);
-  if (hessian == nullptr) return;
-  widen_range(hessian, n, out.min_hessian, out.max_hessian);
-  count_exponents(hessian, n, step, out.hessian_exponents);
+  if (hessian != nullptr) widen_range(hessian, n, out.min_hessian, out.max_hessian);
+  count_exponents(gradient, hessian, n, step, out);
 }
 
 struct Quantizer {

@@ -31,6 +31,25 @@ double exp_sum(const double* x, double shift, int64_t n, double* out) {
   return sum8(sum);
 }
 
+// Every key is compared with every other one: for few keys that is faster than sorting, since nothing is mispredicted.
+void rank_keys(const int32_t* key, int64_t n, int32_t* rank) {
+  V16i slot;
+  for (int k = 0; k < 16; ++k) slot[k] = k;
+  for (int64_t i = 0; i < n; i += 16) {
+    const V16i own = load<V16i>(key + i);
+    const int64_t end = i + 16 < n ? i + 16 : n;
+    V16i n_before(0);
+    for (int64_t j = 0; j < i; ++j) n_before = pick(V16i(key[j]) <= own, n_before + V16i(1), n_before);
+    for (int64_t j = i; j < end; ++j) {
+      const V16i other(key[j]);
+      const V16i is_before = (other < own) | ((other == own) & (slot > V16i(static_cast<int32_t>(j - i))));
+      n_before = pick(is_before, n_before + V16i(1), n_before);
+    }
+    for (int64_t j = end; j < n; ++j) n_before = pick(V16i(key[j]) < own, n_before + V16i(1), n_before);
+    store(rank + i, n_before);
+  }
+}
+
 // Eight rows of a query.
 struct LambdaRows {
   V8d score, label, grown, gain, discount, n_relevant, harmonic, harmonic_before, rank;
@@ -191,6 +210,9 @@ inline V8d tile_pairs(const LambdaArgs& a, int64_t n_top, int64_t begin, int64_t
 
 template <PairDelta kDelta>
 double top_pairs(const LambdaArgs& a, int64_t n_top) {
+  if constexpr (kDelta == PairDelta::ndcg) {
+    if (fill_near(a)) return a.divide_by_difference ? add_near_pairs<true>(a, n_top) : add_near_pairs<false>(a, n_top);
+  }
   constexpr int64_t kTile = 2048;  // stays in cache while all first rows pass over it
   share_labels(a);
   const bool far = is_far(a, a.score[0], a.score[a.n - 1]);

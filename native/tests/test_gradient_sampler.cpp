@@ -120,11 +120,11 @@ TEST_SUITE("gradient_sampler") {
           Largest largest(n);
           const Border border = largest.find(team, {values.data(), nullptr}, k, counts);
           std::vector<std::int64_t> found;
-          border.for_parts(0, n, [&](std::int64_t first, std::int64_t last, std::int32_t bound) {
-            for (std::int64_t i = first; i < last; ++i) {
-              if (static_cast<std::int32_t>(values[at(i)]) > bound) found.push_back(i);
-            }
-          });
+          std::vector<std::uint64_t> words(at((n + 63) / 64), ~std::uint64_t{0});
+          border.find_largest(values.data(), 0, n, words.data());
+          for (std::int64_t i = 0; i < std::ssize(words) * 64; ++i) {
+            if (words[at(i / 64)] >> (i % 64) & 1) found.push_back(i);
+          }
           std::vector<std::int64_t> expected(order.begin(), order.begin() + k);
           std::sort(expected.begin(), expected.end());
           CHECK(found == expected);

@@ -137,15 +137,16 @@ TEST_SUITE("ranking") {
   TEST_CASE("rows of a query in order; ties keep theirs") {
     Random random(1);
     std::vector<RankItem> items;
-    for (const std::int64_t n : {1, 2, 63, 64, 65, 1000, 9000}) {
+    std::vector<std::uint32_t> rows;
+    for (const std::int64_t n : {1, 2, 15, 16, 17, 63, 255, 256, 257, 1000, 9000}) {
       for (const double step : {1e-12, 0.01, 1.0, 100.0}) {
         std::vector<double> score;
         // Close together: the upper halves of the keys are alike.
         for (std::int64_t i = 0; i < n; ++i) score.push_back(1.0 + std::round(1e-9 * random.normal() / step) * step);
         for (std::int64_t i = 0; i < n; i += 3) score[at(i)] = std::round(random.normal() / step) * step * -1.0;
         const auto expected = plain_order(score.data(), n);
-        rank_rows(score.data(), n, items);
-        CHECK(rows_of(items) == expected);
+        rank_rows(score.data(), n, rows);
+        CHECK(rows == expected);
         for (const std::int64_t k : {1, 5, 64, 65, 2000}) {
           rank_top(score.data(), n, k, items);
           const auto n_top = static_cast<std::ptrdiff_t>(std::min(n, k));
@@ -219,6 +220,27 @@ TEST_SUITE("ranking") {
       const std::vector<float> found = fill(q, rules, false, 2);
       for (std::size_t i = 0; i < expected.size(); ++i) {
         CHECK(static_cast<double>(found[i]) == doctest::Approx(expected[i]).epsilon(1e-5).scale(0.01));
+      }
+    }
+  }
+
+  TEST_CASE("single and double precision") {
+    for (const double step : {1e-9, 0.01}) {
+      const Queries q({15, 16, 17, 40, 300, 2100}, step, 5, 15);
+      for (const bool divide : {false, true}) {
+        LambdaRules rules;
+        rules.n_top = 70;
+        rules.divide_by_difference = divide;
+        rules.gain.kind = GainRule::Kind::table;
+        rules.gain.table = {0.0, 1.0, 3.0, 7.0, 15.0};
+        const std::vector<float> found = fill(q, rules, false, 1);
+        rules.gain.table.push_back(0.0);  // no row has it, but gains that fall are computed in double precision
+        const std::vector<float> expected = fill(q, rules, false, 1);
+        CHECK(first_difference(found, expected) != -1);
+        for (std::size_t i = 0; i < expected.size(); ++i) {
+          CHECK(static_cast<double>(found[i]) ==
+                doctest::Approx(static_cast<double>(expected[i])).epsilon(2e-6).scale(0.01));
+        }
       }
     }
   }

@@ -122,6 +122,76 @@ TEST_SUITE("round_grower") {
       }
     }
   }
+
+  // The same trees and scores as round by round, whatever the layouts: labels far away make a round wide, and the first
+  // rounds halve the largest gradient.
+  TEST_CASE("several rounds in one call") {
+    MixedShape shape;
+    shape.n_rows = 9000;
+    const Mixed m = make_mixed(shape, 77);
+    Random random(77);
+    const std::int64_t n = shape.n_rows;
+    for (const NamedStorage& s : storages_of(m)) {
+      const auto matrix = fill_training(m, s.storage, m.table.dense());
+      for (const RowLoss::Kind kind : {RowLoss::Kind::squared, RowLoss::Kind::logistic, RowLoss::Kind::softmax}) {
+        for (const bool weighted : {false, true}) {
+          CAPTURE(s.name);
+          CAPTURE(static_cast<int>(kind));
+          CAPTURE(weighted);
+          RowLoss loss{kind, kind == RowLoss::Kind::softmax ? 3 : 1, 1.5, 1.0, 2.0};
+          std::vector<float> label, weight;
+          for (std::int64_t i = 0; i < n; ++i) {
+            const double signal = random.normal() + m.table(i, 0);
+            label.push_back(static_cast<float>(kind == RowLoss::Kind::squared    ? (i == 5 ? 1e7 : signal)
+                                               : kind == RowLoss::Kind::logistic ? signal > 0.0
+                                                                                 : (signal > 0.0) + (signal > 1.0)));
+            weight.push_back(static_cast<float>(random.between(0.1, 2.0)));
+          }
+          const RowTargets targets{n, label.data(), weighted ? weight.data() : nullptr};
+          const std::vector<GrowParams> params(at(loss.n_outputs));
+          const auto size = at(n * loss.n_outputs);
+          std::vector<float> gradient(size), hessian(size, 0.5f);
+          hessian[0] = 0.25f;  // not all the same, where the loss has none
+          float* const h = kind == RowLoss::Kind::squared && !weighted ? nullptr : hessian.data();
+          constexpr std::int64_t kRounds = 4;
+          std::vector<Tree> expected;
+          std::vector<double> expected_score(size, 0.0);
+          Team alone(1);
+          RoundGrower plain(matrix);
+          for (std::int64_t round = 0; round < kRounds; ++round) {
+            loss.fill(alone, targets, expected_score.data(), gradient.data(), h);
+            for (Tree& tree : plain.grow(alone, gradient.data(), h, nullptr, n, params, expected_score.data())) {
+              expected.push_back(std::move(tree));
+            }
+          }
+          for (const int n_threads : {1, 2, 3}) {
+            Team team(n_threads);
+            RoundGrower grower(matrix);
+            std::vector<double> score(size, 0.0);
+            const auto trees =
+                grower.grow_rounds(team, kRounds, loss, targets, gradient.data(), h, params, score.data(), 1e30);
+            REQUIRE(trees.size() == expected.size());
+            for (std::size_t k = 0; k < trees.size(); ++k) CHECK(same_tree(trees[k], expected[k]));
+            CHECK(first_difference(score, expected_score) == -1);
+            CHECK(grower.stats().wide_rounds == plain.stats().wide_rounds);
+            // After a tree with hessians, which has another layout.
+            std::vector<double> again(size, 0.0), other(size, 0.0);
+            grower.grow(team, gradient.data(), hessian.data(), nullptr, n, params, other.data());
+            const auto same =
+                grower.grow_rounds(team, 1, loss, targets, gradient.data(), h, params, again.data(), 1e30);
+            for (std::size_t k = 0; k < same.size(); ++k) CHECK(same_tree(same[k], expected[k]));
+            // A value that is too large ends the rounds; so does a tree without a split.
+            CHECK(grower.grow_rounds(team, kRounds, loss, targets, gradient.data(), h, params, score.data(), 0.0)
+                      .size() == params.size());
+            std::vector<GrowParams> stumps = params;
+            for (GrowParams& p : stumps) p.search.rules.min_data = static_cast<double>(n);
+            CHECK(grower.grow_rounds(team, kRounds, loss, targets, gradient.data(), h, stumps, score.data(), 1e30)
+                      .size() == params.size());
+          }
+        }
+      }
+    }
+  }
 }
 
 }  // namespace gossamer::tests

@@ -26,6 +26,37 @@ RowSample draw_rows(std::int64_t n, double fraction_negative, double fraction_po
 }  // namespace
 
 TEST_SUITE("sampling") {
+  TEST_CASE("bits of samples, against plain loops") {
+    Random random(3);
+    for (const std::int64_t n : {1, 15, 16, 63, 64, 65, 200, 1024}) {
+      CAPTURE(n);
+      std::vector<std::uint32_t> numbers;
+      for (std::int64_t i = 0; i < n; ++i) numbers.push_back(static_cast<std::uint32_t>(random.below(40)) << 19);
+      const std::int64_t n_words = (n + 63) / 64;
+      std::vector<std::uint64_t> words(at(n_words), ~std::uint64_t{0});
+      kernels().find_above(numbers.data(), n, 20 << 19, words.data());
+      for (std::int64_t i = 0; i < 64 * n_words; ++i) {
+        CHECK((words[at(i / 64)] >> (i % 64) & 1) == (i < n && numbers[at(i)] > 20u << 19));
+      }
+      std::vector<std::uint32_t> kept(at(n)), expected;
+      for (const std::uint32_t number : numbers) {
+        if (number >> 19 == 7) expected.push_back(number);
+      }
+      kept.resize(at(kernels().keep_digit(numbers.data(), n, 19, 7, kept.data())));
+      CHECK(kept == expected);
+      std::vector<std::uint64_t> stream, out(at(n_words), 1);
+      for (std::int64_t w = 0; w < n_words + 1; ++w) stream.push_back(random_bits(9, static_cast<std::uint64_t>(w)));
+      kernels().deposit_bits(words.data(), n_words, stream.data(), out.data());
+      std::int64_t next = 0;
+      for (std::int64_t i = 0; i < 64 * n_words; ++i) {
+        const bool is_free = words[at(i / 64)] >> (i % 64) & 1;
+        const bool is_set = is_free && (stream[at(next / 64)] >> (next % 64) & 1);
+        CHECK((out[at(i / 64)] >> (i % 64) & 1) == is_set);
+        next += is_free;
+      }
+    }
+  }
+
   TEST_CASE("random numbers are uniform and follow their key") {
     double sum = 0.0;
     std::set<std::uint64_t> seen;

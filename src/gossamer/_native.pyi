@@ -576,6 +576,16 @@ def release_kept_pages() -> None:
 def on_disk(matrix: BinMatrix) -> dict | None:
     """Figures about the pages of a table; None: its bins are in memory."""
 
+class RowLoss:
+    """A loss whose rounds can follow one another without Python in between."""
+
+    @staticmethod
+    def squared() -> RowLoss: ...
+    @staticmethod
+    def logistic(sigmoid: float, weight_negative: float, weight_positive: float) -> RowLoss: ...
+    @staticmethod
+    def softmax(n_classes: int) -> RowLoss: ...
+
 def gradients_l2(
     score: Annotated[
         NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
@@ -1744,6 +1754,32 @@ class Grower:
         Grows the trees of a round (arrays are output-major) and adds their values to the scores of
         their rows; with labels, leaf values are refitted. `others`: all rows outside `rows`, to
         whose scores the trees are added, too.
+        """
+
+    def grow_rounds(
+        self,
+        n_rounds: int,
+        loss: RowLoss,
+        label: Annotated[
+            NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ],
+        weight: Annotated[
+            NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ]
+        | None,
+        gradient: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu")],
+        hessian: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu")]
+        | None,
+        params: Sequence[GrowParams],
+        score: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
+        largest: float,
+        n_threads: int,
+    ) -> list[Tree]:
+        """
+        Grows the trees of several rounds on all rows and returns all of them.
+
+        Ends after a round with a tree of one leaf, or a leaf value that is not within `largest`.
+        `gradient` and `hessian` are memory that is overwritten.
         """
 
     def round_in_place(

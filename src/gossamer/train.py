@@ -109,7 +109,8 @@ def train(
         for callback in run.callbacks:
             if isinstance(callback, Checkpoint):  # may go on after some rounds
                 callback.attach(run)
-        _boost(run, before, after, evaluate)
+        is_watched = bool(run.callbacks or evaluates_train or booster.name_valid_sets)
+        _boost(run, before, after, evaluate, is_watched=is_watched)
     except EarlyStopException as stop:
         booster.best_iteration = stop.best_iteration + 1
         restore_best(booster, with_scores=keep_training_booster)
@@ -141,19 +142,33 @@ def _boost(
     before: list[Callback],
     after: list[Callback],
     evaluate: Callable[[], list[EvalResult]],
+    *,
+    is_watched: bool,
 ) -> None:
-    """Train round after round."""
+    """Train round after round.
+
+    Args:
+        run: The training.
+        before: Callbacks before a round.
+        after: Callbacks after a round.
+        evaluate: Evaluates all data sets that are to be evaluated.
+        is_watched: Whether something is to be done after every round.
+    """
     booster = run.booster
     report = PassReport(booster.training)
     # Where a checkpoint resumes, the metrics of the rounds before are not known.
     keeps_history = run.n_done == 0
-    for i in range(run.begin + run.n_done, run.end):
-        if run.is_finished:
-            break
+    i = run.begin + run.n_done
+    while i < run.end and not run.is_finished:
         for callback in before:
             callback(CallbackEnv(booster, run.params, i, run.begin, run.end, None))
         # Gradients, sampled rows, trees, scores: see `Training.train_round`.
-        is_finished = booster.update()
+        if i == run.begin or is_watched or booster.training is None:
+            is_finished = booster.update()
+        else:
+            n_before = booster.current_iteration()
+            is_finished = booster.training.train_rounds(run.end - i)
+            i += max(booster.current_iteration() - n_before - 1, 0)
         report.after_round()
         params = booster.resolved_params  # as they are in this round
         if is_finished and params.verbosity >= 1:
@@ -165,9 +180,10 @@ def _boost(
         run.results = found or run.results
         if keeps_history:
             _keep_metrics(booster, found)
-        run.n_done, run.is_finished = i + 1 - run.begin, is_finished
+        i += 1
+        run.n_done, run.is_finished = i - run.begin, is_finished
         for callback in after:
-            callback(CallbackEnv(booster, run.params, i, run.begin, end, found))
+            callback(CallbackEnv(booster, run.params, i - 1, run.begin, end, found))
         run.n_settled = run.n_done
 
 

@@ -15,7 +15,7 @@ from gossamer.cuda.sampler import SAMPLE_ARGS
 from gossamer.cuda.table import DeviceTable
 from gossamer.data.dataset import built_data
 from gossamer.params import resolve
-from gossamer.tree.grower import make_grow_params
+from gossamer.tree import make_grow_params
 
 RNG = np.random.default_rng(3)
 N_ROWS = 2000

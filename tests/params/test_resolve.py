@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import dataclasses
+import math
 import pickle
 from typing import Any
 
@@ -553,3 +554,16 @@ def test_any_value_resolves_or_is_explained(name: str, value: object):
         assert name in str(error)
     else:
         assert isinstance(params, Params)
+
+
+def test_equal_values_of_other_types_are_not_mixed_up() -> None:
+    """Plain parameters are resolved once; 1, True and -0.0 must not get the result of others."""
+    for _ in range(2):
+        for value in (1, 1.0, "1", 0.0, -0.0, 0):
+            found = resolve({"lambda_l2": value}).lambda_l2
+            assert type(found) is float
+            assert math.copysign(1, found) == math.copysign(1, float(value))
+        for name in ("lambda_l2", "num_leaves"):
+            with pytest.raises(ParameterError):
+                resolve({name: True})
+    assert resolve({"num_leaves": 31}) is resolve({"num_leaves": 31})

@@ -256,6 +256,11 @@ class Objective(ABC):
         """The loss for a GPU; None: its gradients are found on the CPU."""
         return None
 
+    @property
+    def row_loss(self) -> _native.RowLoss | None:
+        """The loss for several rounds in one native call; None: every round passes Python."""
+        return None
+
     def has_hessian(self, targets: Targets) -> bool:
         """Whether hessians differ from 1."""
         return True

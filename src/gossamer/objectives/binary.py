@@ -136,6 +136,11 @@ class Binary(TwoClasses):
             weight_positive=self.weight_positive,
         )
 
+    @property
+    def row_loss(self) -> _native.RowLoss | None:
+        """See `Objective`."""
+        return _native.RowLoss.logistic(self.sigmoid, self.weight_negative, self.weight_positive)
+
     def fill_gradients(
         self, score: npt.NDArray[np.float64], targets: Targets, out: Gradients, n_threads: int
     ) -> None:

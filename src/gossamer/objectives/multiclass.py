@@ -67,6 +67,11 @@ class Multiclass(CountsOutputs):
         """See `Objective`."""
         return DeviceLoss(LossKind.SOFTMAX, n_classes=self.n_outputs)
 
+    @property
+    def row_loss(self) -> _native.RowLoss | None:
+        """See `Objective`."""
+        return _native.RowLoss.softmax(self.n_outputs)
+
     def fill_gradients(
         self, score: npt.NDArray[np.float64], targets: Targets, out: Gradients, n_threads: int
     ) -> None:

@@ -64,6 +64,11 @@ class Regression(Objective):
         """See `Objective`."""
         return DeviceLoss(LossKind.SQUARED)
 
+    @property
+    def row_loss(self) -> _native.RowLoss | None:
+        """See `Objective`."""
+        return _native.RowLoss.squared()
+
     def fill_gradients(
         self, score: npt.NDArray[np.float64], targets: Targets, out: Gradients, n_threads: int
     ) -> None:

@@ -64,6 +64,11 @@ class SquareRoot(Objective):
         """See `Objective`."""
         return self.inner.device_loss
 
+    @property
+    def row_loss(self) -> _native.RowLoss | None:
+        """See `Objective`."""
+        return self.inner.row_loss
+
     def fill_gradients(
         self, score: npt.NDArray[np.float64], targets: Targets, out: Gradients, n_threads: int
     ) -> None:

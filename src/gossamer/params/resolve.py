@@ -7,6 +7,7 @@ version cannot do, fill in what follows from other values, check that the values
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from typing import Any, Final, Literal
 
 from gossamer.errors import NotSupportedError, ParameterError
@@ -31,6 +32,8 @@ Context = Literal["train", "dataset", "predict"]
 # As LightGBM: a smaller sum of hessians is as good as zero.
 _HESSIAN_EPSILON: Final = 1e-15
 _ALL_ROWS: Final = 2**31 - 1
+# Values that can be told from others by how they look.
+_PLAIN: Final = frozenset((str, int, float, bool, type(None)))
 
 
 def resolve(params: Mapping[str, Any] | None = None, *, context: Context = "train") -> Params:
@@ -59,17 +62,30 @@ def resolve(params: Mapping[str, Any] | None = None, *, context: Context = "trai
     """
     if isinstance(params, Params):
         resolved = params
+    elif type(params) is dict and all(type(value) in _PLAIN for value in params.values()):
+        resolved = _resolve_plain(tuple((name, v, repr(v)) for name, v in params.items()))
     else:
-        given = _read_given(params or {})
-        for name, value in given.items():
-            _check_supported(TABLE[name], value)
-        values: dict[str, Any] = {name: param.default for name, param in TABLE.items()}
-        values |= given
-        values |= _consequences(values, given)
-        resolved = Params(given=frozenset(given), **values)
+        resolved = _fill_in(params or {})
     if context == "train":
         _check_together(resolved)
     return resolved
+
+
+# The same parameters come several times: with data sets, with trainings, with every fold.
+@lru_cache(maxsize=64)
+def _resolve_plain(items: tuple[tuple[str, Any, str], ...]) -> Params:
+    """Resolve numbers and strings; equal ones that look different (1 and 1.0) are not the same."""
+    return _fill_in({name: value for name, value, _ in items})
+
+
+def _fill_in(params: Mapping[str, Any]) -> Params:
+    given = _read_given(params)
+    for name, value in given.items():
+        _check_supported(TABLE[name], value)
+    values: dict[str, Any] = {name: param.default for name, param in TABLE.items()}
+    values |= given
+    values |= _consequences(values, given)
+    return Params(given=frozenset(given), **values)
 
 
 def _read_given(params: Mapping[str, Any]) -> dict[str, Any]:

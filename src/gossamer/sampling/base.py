@@ -73,6 +73,9 @@ class RowSampler(ABC):
         Each of a round's parallel trees has rows of its own; `tree` is its number.
         """
 
+    def give_back(self, bag: Bag | None) -> None:  # noqa: B027 (most samplers have no use for it)
+        """Take back a bag that is not needed any more; the next one may use its memory."""
+
     @property
     def draws_on_device(self) -> bool:
         """Whether rows can be drawn where gradients are on a device."""
@@ -90,6 +93,17 @@ class GradientSampler(RowSampler):
         """Allocate the scores of the rows."""
         self._seed, self._n_rows = params.bagging_seed, n_rows
         self._native = _native.GradientSampler(n_rows, n_outputs)
+        self._rows: npt.NDArray[np.uint32] | None = None  # memory for the next bag
+
+    def _take_rows(self) -> npt.NDArray[np.uint32]:
+        """Return memory for the rows of a bag. New memory would cost as much as drawing them."""
+        rows, self._rows = self._rows, None
+        return np.empty(self._n_rows, dtype=np.uint32) if rows is None else rows
+
+    def give_back(self, bag: Bag | None) -> None:
+        """See `RowSampler`."""
+        if bag is not None:
+            self._rows = bag.inside.base
 
     @property
     def weighs_rows(self) -> bool:

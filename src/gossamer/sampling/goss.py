@@ -81,7 +81,7 @@ class Goss(GradientSampler):
         counts = self._choose(n_round, self._native.histogram)
         if counts is None:
             return None
-        rows = np.empty(self._n_rows, dtype=np.uint32)
+        rows = self._take_rows()
         key = make_key(self._seed, Stream.GOSS, n_round, tree)
         self._native.sample_goss(*counts, key, gradients.gradient, hessian, rows, n_threads)
         n_inside = sum(counts)

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import ClassVar
 
-import numpy as np
-
 from gossamer import _native
 from gossamer.objectives import Gradients
 from gossamer.params import Params
@@ -23,6 +21,7 @@ class Mvs(GradientSampler):
     such ways to sample, this one has the least variance. It is used from the first round on.
 
     Example:
+        >>> import numpy as np
         >>> from gossamer.params import resolve
         >>> params = resolve({"data_sample_strategy": "mvs", "bagging_fraction": 0.4})
         >>> gradients = Gradients.empty(1000, 1, has_hessian=False, weighable=True)
@@ -60,7 +59,7 @@ class Mvs(GradientSampler):
         gradient, hessian = gradients.gradient, gradients.restore_hessian()
         reg = self._find_reg(lambda: _native.mean_step(gradient, hessian, n_threads))
         self._native.score(gradient, hessian, reg, n_threads)
-        rows = np.empty(self._n_rows, dtype=np.uint32)
+        rows = self._take_rows()
         key = make_key(self._seed, Stream.MVS, n_round, tree)
         n_expected = self._share * self._n_rows
         n_inside = self._native.sample_mvs(n_expected, key, gradient, hessian, rows, n_threads)

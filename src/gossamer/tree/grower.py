@@ -26,6 +26,7 @@ from gossamer.sampling import Bag, make_key
 from gossamer.sampling.keys import Stream
 from gossamer.threads import resolve_threads
 from gossamer.tree.gathered import SampleGrower
+from gossamer.tree.grow_settings import make_grow_params
 from gossamer.tree.limits import check_vector_leaves, make_costs, make_limits
 from gossamer.tree.tree import Tree
 
@@ -37,60 +38,11 @@ _COSTS: Final = tuple(name for name, param in TABLE.items() if param.cost)
 # Rows have 31 bits in a sorted column.
 _MAX_SORTED_ROWS: Final = 2**31 - 1
 
-# More categories than any feature has bins.
-_MAX_BINS: Final = 2**16
-
 # Most candidates of a feature with bins of 16 bits.
 _MOST_PROPOSED: Final = 2**16 - 2
 
 # Numbers of the native core.
 MONOTONE_METHODS: Final = ("basic", "intermediate", "advanced")
-
-
-def make_grow_params(params: Params) -> _native.GrowParams:
-    """Turn parameters into the typed settings of the native grower.
-
-    Example:
-        >>> from gossamer.params import resolve
-        >>> make_grow_params(resolve({"num_leaves": 7})).num_leaves
-        7
-    """
-    grow = _native.GrowParams()
-    grow.num_leaves = params.num_leaves
-    grow.max_depth = max(params.max_depth, 0)
-    grow.depthwise = params.grow_policy != "lossguide"
-    grow.symmetric = params.grow_policy == "symmetric"
-    grow.extra_trees = params.extra_trees
-    grow.learning_rate = params.learning_rate / params.num_parallel_tree
-    grow.lambda_l1 = params.lambda_l1
-    grow.lambda_l2 = params.lambda_l2
-    grow.min_gain_to_split = 0.0 if params.prune else params.min_gain_to_split
-    grow.prune_below = params.min_gain_to_split if params.prune else 0.0
-    grow.min_sum_hessian = params.min_sum_hessian_in_leaf
-    grow.min_data = params.min_data_in_leaf
-    grow.max_delta_step = max(params.max_delta_step, 0.0)
-    grow.l1_in_gain = params.l1_in_gain or not _limits_values(params)
-    grow.path_smooth = params.path_smooth
-    grow.cat_l2 = params.cat_l2
-    grow.cat_smooth = params.cat_smooth
-    grow.min_data_per_group = params.min_data_per_group
-    grow.max_cat_threshold = min(params.max_cat_threshold, _MAX_BINS)
-    grow.max_cat_to_onehot = min(params.max_cat_to_onehot, _MAX_BINS)
-    grow.linear_lambda = params.linear_lambda
-    grow.linear_extrapolation = params.linear_extrapolation
-    grow.linear_check = params.linear_check
-    grow.fraction_by_tree = params.feature_fraction
-    grow.fraction_by_level = params.feature_fraction_bylevel
-    grow.fraction_by_node = params.feature_fraction_bynode
-    if params.histogram_pool_size > 0:
-        grow.max_histogram_bytes = int(min(params.histogram_pool_size, 2.0**40) * 2**20)
-    return grow
-
-
-def _limits_values(params: Params) -> bool:
-    """Whether the rules of XGBoost for leaf values within limits apply to all leaves."""
-    signs = [c[1] if isinstance(c, tuple) else c for c in params.monotone_constraints]
-    return params.max_delta_step > 0 or any(signs)
 
 
 class TreeGrower:
@@ -451,6 +403,53 @@ class TreeGrower:
                 if tree.n_leaves > 1:
                     self._table.add_tree(tree, output, n_threads, bag.outside, raw=self._raw)
         return trees
+
+    def grow_rounds(
+        self,
+        n_rounds: int,
+        loss: _native.RowLoss,
+        gradients: Gradients,
+        score: npt.NDArray[np.float64],
+        targets: Targets,
+        largest: float,
+        n_threads: int,
+    ) -> list[_native.Tree] | None:
+        """Grow the trees of several rounds on all rows, one round after another.
+
+        Ends early after a round with a tree that could not split, or a leaf value above `largest`.
+
+        Args:
+            n_rounds: Number of rounds.
+            loss: What gradients follow from.
+            gradients: Memory for them.
+            score: Raw scores, output-major; the trees are added to them.
+            targets: Labels and weights as the loss sees them.
+            largest: See above.
+            n_threads: Threads to use; trees do not depend on it.
+
+        Returns:
+            The trees; None: each round needs something of Python.
+        """
+        if self.device is not None or self.is_random or self._refits_leaves:
+            return None
+        # Workers grow trees together: another class takes the place of the native grower there.
+        grower = self._native
+        if not isinstance(grower, _native.Grower) or self._params.linear_tree:
+            return None
+        if _native.on_disk(self._table.bins) is not None:
+            return None
+        return grower.grow_rounds(
+            n_rounds,
+            loss,
+            targets.label,
+            targets.weight,
+            gradients.gradient,
+            gradients.hessian,
+            self._settings,
+            score,
+            largest,
+            n_threads,
+        )
 
     def settings_of(self, n_round: int, n_set: int = 0) -> list[_native.GrowParams]:
         """Return the settings of the trees of a round; random choices depend on its number."""

@@ -123,6 +123,7 @@ class Prepared:
                 is_linear=is_linear,
                 n_set=i,
             )
+            self.sampler.give_back(bag)
         if finds_residuals:
             k = self.trees_per_set
             for t, tree in enumerate(trees):
@@ -130,6 +131,25 @@ class Prepared:
                     into = np.split(score, k)[t % k]
                     train.table.add_tree(tree, into, train.n_threads, raw=train.raw)
         return trees
+
+    def grow_rounds(
+        self, params: Params, objective: Objective, train: ScoredSet, n_rounds: int
+    ) -> list[Any] | None:
+        """Do several rounds in one native call; see `TreeGrower.grow_rounds`."""
+        loss = objective.row_loss
+        if loss is None or self.sampler.is_on or params.num_parallel_tree > 1:
+            return None
+        if self.files is not None:
+            return None
+        return self.grower.grow_rounds(
+            n_rounds,
+            loss,
+            self.gradients,
+            train.score,
+            self.targets,
+            self.largest_leaf,
+            train.n_threads,
+        )
 
     def grow_on_device(
         self,

@@ -28,6 +28,7 @@ from gossamer.model.training.memory import place_rows
 from gossamer.model.training.one_at_a_time import one_at_a_time
 from gossamer.model.training.prepared import place_scores, prepare
 from gossamer.model.training.random_forest import RandomForest
+from gossamer.model.training.rounds import train_round, train_rounds
 from gossamer.model.training.scored_set import ScoredSet, evaluate_scores, make_scored
 from gossamer.objectives import Custom, make_custom, make_objective
 from gossamer.objectives.custom import CustomFunction
@@ -82,7 +83,7 @@ class Training:
         # trees are constants, as in XGBoost.
         self.ends_without_split = True
         self.is_started = False  # whether scores start from something
-        self._is_stale = False  # whether scores must be made again from the trees
+        self.is_stale = False  # whether scores must be made again from the trees
         self._derived: DerivedTables | None = None
         if base is None:
             self._derive()
@@ -134,9 +135,8 @@ class Training:
         """Trees of the model that training continues from."""
         return 0 if self.base is None else self.base.model.forest.n_trees
 
-    # ---- a round ----
+    # ---- rounds: see `rounds.py` ----
 
-    @one_at_a_time
     def train_round(self) -> bool:
         """Do one round, or none: whatever is raised in it, the model keeps the rounds before.
 
@@ -144,51 +144,21 @@ class Training:
             Whether training is finished: no tree could be split, and another round would not do
             better.
         """
-        if self._is_stale:
-            self.replay()
-        n_trees, n_states = len(self.trees), len(self.states)
-        is_started, start, mark = self.is_started, self.start.copy(), self.boosting.mark()
-        try:
-            is_finished = self._train_round()
-            self.train.check_contents()
-        except BaseException:
-            del self.trees[n_trees:], self.states[n_states:]
-            self.is_started, self.start, self._is_stale = is_started, start, True
-            self.boosting.back_to(mark)
-            self.train.check_contents()  # explains errors that lost numbers led to
-            raise
-        return is_finished
+        return train_round(self)
 
-    def _train_round(self) -> bool:
-        if not self.is_started:
-            self.add_start()
-        train, prepared, n_before = self.train, self.prepared, self.n_rounds
-        n_round = n_before
-        if self.base is not None:  # random choices go on where the model's ended
-            n_round += self.base.model.forest.n_rounds
-        objective, state = self.objective.for_round(n_round, self.states[-1]), self.states[-1]
-        trees = prepared.grow_on_device(self.params, self.boosting, objective, train, n_round)
-        if trees is None:
-            scores = self.boosting.begin_round(self, n_round)
-            targets, gradients = prepared.targets, prepared.gradients
-            objective.fill_gradients(scores.at, targets, gradients, train.n_threads)
-            state = objective.next_state(state, targets, gradients)
-            trees = prepared.grow(self.params, train, n_round, scores.into)
-        is_finished = False
-        if any(tree.n_leaves == 1 for tree in trees):
-            can_differ = prepared.sampler.is_on or prepared.grower.is_random
-            is_finished = not can_differ and all(tree.n_leaves == 1 for tree in trees)
-            is_finished &= self.ends_without_split
-            # As in LightGBM, a model that cannot be split at all has one round of constant trees.
-            if is_finished and (self.trees or self.base is not None):
-                return True
-            keeps_value = not self.ends_without_split and self.params.boosting == "gbdt"
-            trees = prepared.as_constants(trees, train.score if keeps_value else None)
-        prepared.check_size(trees, n_before)
-        self.boosting.end_round(self, trees)
-        self.trees += trees
-        self.states.append(state)
-        return is_finished
+    def train_rounds(self, n_rounds: int) -> bool:
+        """Do several rounds, without a look at the scores in between; at least one is done.
+
+        If something is raised in one of them, the model keeps the rounds before it, or before all
+        of them.
+
+        Args:
+            n_rounds: Rounds to do at the most.
+
+        Returns:
+            As `train_round` does.
+        """
+        return train_rounds(self, n_rounds)
 
     def add_start(self) -> None:
         """Start from the best constant, unless there are scores to start from."""
@@ -378,7 +348,7 @@ class Training:
             )
         changed = copy(self)
         changed._take_data(data, given, table)
-        changed._is_stale = True  # scores of the trees are still to be added
+        changed.is_stale = True  # scores of the trees are still to be added
         vars(self).update(vars(changed))
         self.refresh()
 
@@ -436,9 +406,9 @@ class Training:
     def _recount(self) -> None:
         """Costs of features are paid by the trees so far, including the base model's trees."""
         base = () if self.base is None else self.base.trees()
-        is_stale, self._is_stale = self._is_stale, True  # a count that fails is done again
+        is_stale, self.is_stale = self.is_stale, True  # a count that fails is done again
         self.prepared.grower.recount(itertools.chain(base, self.trees), self.train.n_threads)
-        self._is_stale = is_stale
+        self.is_stale = is_stale
 
     @one_at_a_time
     def rollback(self) -> None:
@@ -454,30 +424,30 @@ class Training:
             n_rounds: Rounds that stay.
             with_scores: Whether training or evaluation will resume from there.
         """
-        self._is_stale = True  # until all of it is done, whatever happens
+        self.is_stale = True  # until all of it is done, whatever happens
         try:
             self.boosting.rewind(self, n_rounds, with_scores)
         finally:
             del self.states[self.n_rounds + 1 :]
-        self._is_stale = not with_scores
+        self.is_stale = not with_scores
         self._recount()
         self._model = None
 
     @one_at_a_time
     def refresh(self) -> None:
         """Make scores again where a round was left half-way."""
-        if self._is_stale:
+        if self.is_stale:
             self.replay()
 
     @one_at_a_time
     def replay(self) -> None:
         """Make the scores again from the trees, in the order of the rounds: bit for bit."""
         self._model = None
-        self._is_stale = True  # until all of it is done, whatever happens
+        self.is_stale = True  # until all of it is done, whatever happens
         for scored in (self.train, *self.valid):
             self.boosting.start_scores(self, scored)
             self.boosting.add_rounds(self, scored)
-        self._is_stale = False
+        self.is_stale = False
         self._recount()
 
     @one_at_a_time
