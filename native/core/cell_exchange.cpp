@@ -34,10 +34,10 @@ ShareCells cells_of(const HistogramShape& shape, const CellShare& share) {
   }
   for (const std::int32_t b : share.blocks) {
     const SparseRows::Block& block = shape.sparse->blocks[at(b)];
-    if (block.heavy) {
+    if (shape.is_heavy(block)) {
       add(cells.words, shape.sparse_range(block));
     } else {
-      add(cells.light, {block.first_cell - shape.sparse->n_heavy, block.n_cells});
+      add(cells.light, {block.first_cell - shape.n_heavy, block.n_cells});
     }
   }
   return cells;

@@ -14,7 +14,7 @@ namespace {
 void add_sparse(const HistogramShape& shape, const RowPage& page, const QuantisedRows& quantised, const RowList& rows,
                 std::uint64_t* scratch, Histogram& out) {
   const SparseRows& sparse = *shape.sparse;
-  const CellRange heavy{shape.matrix->n_cells(), sparse.n_heavy};
+  const CellRange heavy{shape.matrix->n_cells(), shape.n_heavy};
   SparseBuildArgs args;
   args.row_begin = page.entries_of_row_zero();
   args.codes = page.codes;
@@ -22,7 +22,7 @@ void add_sparse(const HistogramShape& shape, const RowPage& page, const Quantise
   args.row_values = quantised.values();
   args.layout = &shape.layout;
   args.n_cells = sparse.n_cells;
-  args.n_heavy = static_cast<std::uint32_t>(sparse.n_heavy);
+  args.n_heavy = static_cast<std::uint32_t>(shape.n_heavy);
   args.light = out.light.data();
   const std::int64_t step = out.large && heavy.n > 0 ? shape.layout.max_rows : std::max<std::int64_t>(rows.n, 1);
   for (std::int64_t done = 0; done < rows.n; done += step) {
@@ -53,7 +53,7 @@ void add_rows(const HistogramShape& shape, const QuantisedRows& quantised, const
 
 void clear_group(const HistogramShape& shape, std::int32_t group, Histogram& out) {
   if (group == shape.sparse_group()) {
-    clear_range(out, {shape.matrix->n_cells(), shape.sparse->n_heavy}, shape.n_cells, shape.layout);
+    clear_range(out, {shape.matrix->n_cells(), shape.n_heavy}, shape.n_cells, shape.layout);
     std::fill(out.light.begin(), out.light.end(), std::uint64_t{0});
     return;
   }
@@ -72,7 +72,7 @@ void BuiltHistogram::merge_lanes(const HistogramShape& shape, std::int32_t group
 void BuiltHistogram::merge_sparse(const HistogramShape& shape, const SparseRows::Block& block) {
   for (Partial& partial : partials) {
     if (partial.group != shape.sparse_group()) continue;
-    if (block.heavy) {
+    if (shape.is_heavy(block)) {
       add_range(*partial.histogram, shape.sparse_range(block), shape.n_cells, shape.layout, *own);
     } else {
       const std::int64_t first = shape.light_word(block);
@@ -160,7 +160,7 @@ void HistogramBuilder::add_page(const Task& task, const HistogramShape& shape, c
   const RowList rows = leaf_rows.in_page(task.leaf->rows, page).part(task.part, task.n_parts);
   if (rows.n == 0) return;
   if (task.group == shape.sparse_group()) {
-    if (task.target->large) scratch.grow_to(shape.sparse->n_heavy * 2);
+    if (task.target->large) scratch.grow_to(shape.n_heavy * 2);
     add_sparse(shape, page, quantised, rows, scratch.data(), *task.target);
     return;
   }

@@ -26,19 +26,21 @@ struct HistogramShape {
   std::vector<char> group_used;        // groups of lanes in which some feature is searched
   std::int64_t n_cells = 0;            // cells of lanes and of heavy sparse columns
   CellLayout layout;
+  std::int64_t n_heavy = 0;  // cells of sparse columns that may overflow: they have 64-bit sums in large leaves
 
   // The sparse columns count as one more group after the groups of lanes.
   std::int32_t sparse_group() const { return static_cast<std::int32_t>(matrix->groups().size()); }
   bool has_sparse() const { return sparse != nullptr && sparse->n_cells > 0; }
+  bool is_heavy(const SparseRows::Block& block) const { return block.first_cell < n_heavy; }
   CellRange sparse_range(const SparseRows::Block& block) const {
     return {matrix->n_cells() + block.first_cell, block.n_cells};
   }
   // Where the light cells of a block begin, in words.
   std::int64_t light_word(const SparseRows::Block& block) const {
-    return (block.first_cell - sparse->n_heavy) * words_per_cell();
+    return (block.first_cell - n_heavy) * words_per_cell();
   }
   std::int64_t words_per_cell() const { return layout.wide ? 2 : 1; }
-  std::int64_t n_light() const { return sparse != nullptr ? sparse->n_cells - sparse->n_heavy : 0; }
+  std::int64_t n_light() const { return sparse != nullptr ? sparse->n_cells - n_heavy : 0; }
 };
 
 // The histogram of a leaf while a batch is evaluated.

@@ -96,7 +96,8 @@ void HistogramEvaluator::plan_features() {
   }
   const bool any_lane = std::any_of(shape_.group_used.begin(), shape_.group_used.end(), [](char used) { return used; });
   // If every feature has a sorted column, there are no histograms.
-  if (any_lane || sparse_) shape_.n_cells = data_.matrix->n_cells() + (sparse_ ? sparse_->n_heavy : 0);
+  if (sparse_) shape_.n_heavy = sparse_->n_heavy(shape_.layout.max_rows);
+  if (any_lane || sparse_) shape_.n_cells = data_.matrix->n_cells() + shape_.n_heavy;
   const auto& direction = task_.params[0].monotone.direction;
   const bool monotone = std::any_of(direction.begin(), direction.end(), [](std::int8_t d) { return d != 0; });
   one_by_one_ = search_->extra_trees || monotone || costs_.adjusts_gains();

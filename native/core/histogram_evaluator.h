@@ -224,7 +224,7 @@ class HistogramEvaluator : public LeafEvaluator {
   bool can_split(const FeatureCells& others, std::int64_t n) const;
   void search_other_bins(const SearchedLeaf& leaf, const FeatureCells& others, std::int32_t f, int thread, Found& best);
   void search_cells(const SearchedLeaf& leaf, const FeatureCells& cells, std::int32_t f, int thread, Found& best);
-  FeatureCells sparse_cells(Histogram& histogram, std::int64_t first_cell, bool heavy);
+  FeatureCells sparse_cells(Histogram& histogram, std::int64_t first_cell);
   double own_gain(const LeafJob& job, const Sums& sums) const;
   void settle(const SearchedLeaf& leaf, int thread, const Found& found, BestSplit& split);
   bool complete(const SearchedLeaf& leaf, int thread, BestSplit& split, Sums& left);

@@ -205,10 +205,10 @@ void HistogramEvaluator::search_digit(const SearchedLeaf& leaf, const Digit& dig
 
 // ---- sparse columns ----
 
-FeatureCells HistogramEvaluator::sparse_cells(Histogram& histogram, std::int64_t first_cell, bool heavy) {
+FeatureCells HistogramEvaluator::sparse_cells(Histogram& histogram, std::int64_t first_cell) {
   FeatureCells cells;
-  if (!heavy) {
-    cells.cells = histogram.light.data() + (first_cell - sparse_->n_heavy) * shape_.words_per_cell();
+  if (first_cell >= shape_.n_heavy) {
+    cells.cells = histogram.light.data() + (first_cell - shape_.n_heavy) * shape_.words_per_cell();
   } else if (histogram.large) {
     cells.large = histogram.sums(shape_.n_cells).offset(data_.matrix->n_cells() + first_cell);
   } else {
@@ -225,7 +225,7 @@ void HistogramEvaluator::merge_sparse_block(Family& family, const SparseRows::Bl
   if (!family.subtracts) return;
   Histogram& child = *family.built[0]->own;
   Histogram& parent = *state(family.parent).histogram;
-  if (block.heavy) {
+  if (shape_.is_heavy(block)) {
     subtract_range(child, shape_.sparse_range(block), shape_.n_cells, layout(), parent, family.packed_rest.get());
     return;
   }
@@ -256,7 +256,7 @@ bool HistogramEvaluator::search_sparse_block(const SearchedLeaf& leaf, const Spa
                                              Found& best) {
   if (block.rising && !one_by_one_) {
     const std::int32_t* const feature_of = sparse_->feature_of.data() + block.first_cell;
-    FeatureCells cells = sparse_cells(*leaf.histogram, block.first_cell, block.heavy);
+    FeatureCells cells = sparse_cells(*leaf.histogram, block.first_cell);
     if (block.n_cells > block.n) {
       cells = sums_from_above(cells, {sparse_->first_cell.data() + block.first, at(block.n) + 1}, layout(),
                               zero_scratch_[at(thread)].data());
@@ -273,7 +273,7 @@ bool HistogramEvaluator::search_sparse_block(const SearchedLeaf& leaf, const Spa
   for (std::int32_t k = 0; k < block.n; ++k) {
     const std::int64_t first_cell = sparse_->first_cell[at(block.first + k)];
     const std::int64_t n_cells = sparse_->first_cell[at(block.first + k) + 1] - first_cell;
-    const FeatureCells others = sparse_cells(*leaf.histogram, first_cell, block.heavy);
+    const FeatureCells others = sparse_cells(*leaf.histogram, first_cell);
     if (!can_split(others, n_cells)) continue;
     alive = true;
     search_other_bins(leaf, others, sparse_->features[at(block.first + k)], thread, best);
@@ -337,7 +337,7 @@ FeatureCells HistogramEvaluator::cells_of(const SearchedLeaf& leaf, std::int32_t
   std::uint64_t* const scratch = zero_scratch_[at(thread)].data();
   if (own.loose()) {
     const std::int64_t first_cell = sparse_->first_cell[at(sparse_->place_of[at(f)])];
-    const FeatureCells others = sparse_cells(*leaf.histogram, first_cell, first_cell < sparse_->n_heavy);
+    const FeatureCells others = sparse_cells(*leaf.histogram, first_cell);
     return with_zero_cell(others, own, leaf.sums, large, layout(), scratch);
   }
   const FeatureCells digit =

@@ -192,7 +192,7 @@ std::unique_ptr<Histogram> HistogramEvaluator::copy_cells(Histogram& from, std::
     }
     for (const std::int32_t b : share.blocks) {
       const SparseRows::Block& block = sparse_->blocks[at(b)];
-      if (block.heavy) {
+      if (shape_.is_heavy(block)) {
         copy(shape_.sparse_range(block));
       } else {
         const std::int64_t first = shape_.light_word(block);

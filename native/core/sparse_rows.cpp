@@ -8,14 +8,12 @@
 namespace gossamer {
 namespace {
 
-// No layout packs fewer rows into a cell (see layout.cpp).
-constexpr std::int64_t kSmallestMaxRows = 8191;
 constexpr std::int64_t kBlockCells = 512;
 constexpr std::int64_t kTileRows = 1 << 15;  // the write positions of a tile's rows stay in the second-level cache
 
 struct Candidate {
   std::int32_t feature;
-  bool heavy;
+  int size_class;
   bool rising;
   std::int64_t count;
 };
@@ -25,11 +23,11 @@ std::vector<Candidate> choose_features(const BinMatrix& matrix, std::int64_t min
   for (const std::int32_t f : matrix.storage().loose) {
     const std::int64_t count = matrix.entry_count(f);
     if (count < std::max<std::int64_t>(min_count, 1)) continue;
-    all.push_back({f, count > kSmallestMaxRows, matrix.features()[at(f)].rises_from_zero(), count});
+    all.push_back({f, SparseRows::size_class_of(count), matrix.features()[at(f)].rises_from_zero(), count});
   }
   // The fullest features first: features that are worth searching in small leaves are contiguous.
   std::sort(all.begin(), all.end(), [](const Candidate& a, const Candidate& b) {
-    if (a.heavy != b.heavy) return a.heavy;
+    if (a.size_class != b.size_class) return a.size_class < b.size_class;
     if (a.rising != b.rising) return a.rising;
     return a.count != b.count ? a.count > b.count : a.feature < b.feature;
   });
@@ -71,10 +69,10 @@ void number_cells(SparseRows& rows, const BinMatrix& matrix, const std::vector<C
   for (const Candidate& c : chosen) {
     const std::int64_t n_cells = matrix.features()[at(c.feature)].n_other_bins();
     const auto place = static_cast<std::int32_t>(rows.features.size());
-    const bool starts_block = rows.blocks.empty() || rows.blocks.back().heavy != c.heavy ||
+    const bool starts_block = rows.blocks.empty() || rows.blocks.back().size_class != c.size_class ||
                               rows.blocks.back().rising != c.rising ||
                               rows.blocks.back().n_cells + n_cells > kBlockCells;
-    if (starts_block) rows.blocks.push_back({place, 0, rows.first_cell.back(), 0, c.heavy, c.rising});
+    if (starts_block) rows.blocks.push_back({place, 0, rows.first_cell.back(), 0, c.size_class, c.rising});
     rows.blocks.back().n += 1;
     rows.blocks.back().n_cells += n_cells;
     rows.max_block_cells = std::max(rows.max_block_cells, rows.blocks.back().n_cells);
@@ -82,7 +80,7 @@ void number_cells(SparseRows& rows, const BinMatrix& matrix, const std::vector<C
     rows.features.push_back(c.feature);
     rows.feature_of.insert(rows.feature_of.end(), at(n_cells), c.feature);
     rows.first_cell.push_back(rows.first_cell.back() + n_cells);
-    if (c.heavy) rows.n_heavy = rows.first_cell.back();
+    for (std::size_t i = at(c.size_class); i < rows.n_above.size(); ++i) rows.n_above[i] = rows.first_cell.back();
   }
   rows.n_cells = rows.first_cell.back();
 }

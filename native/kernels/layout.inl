@@ -45,19 +45,35 @@ struct GradientScale {
 
 // Packed cells (64 bits):
 //   varying hessian    count 13 | hessian 24 (11 + 13) | gradient 27 (1 + 13 + 13)
+//                      count 12 | hessian 25 (13 + 12) | gradient 27 (1 + 14 + 12)
+//                      count 11 | hessian 26 (15 + 11) | gradient 27 (1 + 15 + 11)
 //   constant hessian   count 16 |                        gradient 48 (1 + 31 + 16)
 // Wide cells (128 bits):   count 20 | hessian 44 (23 + 20 + 1 spare);   gradient 64
 //
-// Packed fields are fine while typical values keep enough steps; where the largest value dwarfs
-// them, small gradients would vanish and the wide form is used.
+// Typical values must keep 16 steps at least: where the largest value dwarfs them, small gradients would vanish. A
+// count of fewer bits leaves more of them to gradients and hessians, but cells must be emptied more often. Where that
+// is not enough, cells are wide, which takes half as long again.
+constexpr int kMostExtraBits = 2;
+
+// Bits that gradients get beyond 13, and half of those that hessians get beyond 11; more than kMostExtraBits: no packed
+// cell is fine enough.
+inline int extra_bits(double gradient_spread, double hessian_spread) {
+  int extra = 0;
+  while (extra <= kMostExtraBits &&
+         (gradient_spread > ldexp(1.0, 8 + extra) || hessian_spread > ldexp(1.0, 6 + 2 * extra))) {
+    ++extra;
+  }
+  return extra;
+}
+
 inline CellLayout layout_of(const GradientScale& stats, int64_t n_rows, bool hessian_given, bool fine) {
   const double gradient_spread = stats.max_abs_gradient / stats.typical_gradient;
   const double hessian_spread = stats.max_hessian / stats.typical_hessian;
   const bool constant = !hessian_given || stats.min_hessian == stats.max_hessian;
 
   CellLayout layout;
-  const double widest_packed_gradient = constant ? 0x1.0p18 : 0x1.0p8;
-  layout.wide = fine || gradient_spread > widest_packed_gradient || (!constant && hessian_spread > 64.0);
+  const int extra = constant ? 0 : extra_bits(gradient_spread, hessian_spread);
+  layout.wide = fine || (constant ? gradient_spread > 0x1.0p18 : extra > kMostExtraBits);
   if (layout.wide) {
     // Sums over all rows must fit 63 bits.
     const int most_bits = 62 - bit_count(n_rows);
@@ -72,12 +88,12 @@ inline CellLayout layout_of(const GradientScale& stats, int64_t n_rows, bool hes
     layout.max_rows = two_to(16) - 1;
     layout.gradient_limit = two_to(30);
   } else {
-    layout.count_bits = 13;
-    layout.row_hessian_bits = 11;
-    layout.hessian_bits = 24;
-    layout.max_rows = two_to(13) - 1;
-    layout.gradient_limit = two_to(13);
-    layout.hessian_limit = two_to(11) - 1;
+    layout.count_bits = 13 - extra;
+    layout.row_hessian_bits = 11 + 2 * extra;
+    layout.hessian_bits = layout.row_hessian_bits + layout.count_bits;
+    layout.max_rows = two_to(layout.count_bits) - 1;
+    layout.gradient_limit = two_to(13 + extra);
+    layout.hessian_limit = two_to(layout.row_hessian_bits) - 1;
   }
   layout.gradient_unit = power_of_two_unit(stats.max_abs_gradient, layout.gradient_limit);
   if (constant) {

@@ -86,8 +86,8 @@ struct CellSums {
   bool operator==(const CellSums&) const = default;
 };
 
-// The three forms of a row's cell, as core/layout.cpp chooses them.
-enum class Form { packed, constant_hessian, wide };
+// The forms of a row's cell, as kernels/layout.inl chooses them: packed ones with 0 and 2 extra bits.
+enum class Form { packed, packed_fine, constant_hessian, wide };
 
 inline CellLayout layout_of(Form form) {
   CellLayout layout;
@@ -99,6 +99,14 @@ inline CellLayout layout_of(Form form) {
       layout.max_rows = (1 << 13) - 1;
       layout.gradient_limit = 1 << 13;
       layout.hessian_limit = (1 << 11) - 1;
+      break;
+    case Form::packed_fine:
+      layout.count_bits = 11;
+      layout.row_hessian_bits = 15;
+      layout.hessian_bits = 26;
+      layout.max_rows = (1 << 11) - 1;
+      layout.gradient_limit = 1 << 15;
+      layout.hessian_limit = (1 << 15) - 1;
       break;
     case Form::constant_hessian:
       layout.count_bits = 16;
@@ -117,7 +125,7 @@ inline CellLayout layout_of(Form form) {
   return layout;
 }
 
-inline constexpr Form kForms[] = {Form::packed, Form::constant_hessian, Form::wide};
+inline constexpr Form kForms[] = {Form::packed, Form::packed_fine, Form::constant_hessian, Form::wide};
 
 // Rows with known integer gradients and hessians, in the form that histograms are built from.
 struct Rows {

@@ -630,10 +630,11 @@ TEST_SUITE("histogram") {
     for (const Form form : kForms) {
       const CellLayout layout = layout_of(form);
       CellSums cells(n);
+      const std::int64_t most = std::min<std::int64_t>(100, layout.max_rows / 70);  // rows of a cell
       for (std::int64_t c = 0; c < n; ++c) {
-        cells.gradient[at(c)] = random.below(2 * 50 * layout.gradient_limit) - 50 * layout.gradient_limit;
-        cells.hessian[at(c)] = layout.constant_hessian() ? 0 : random.below(50 * layout.hessian_limit);
-        cells.count[at(c)] = static_cast<std::uint32_t>(random.below(100));
+        cells.gradient[at(c)] = random.below(2 * most * layout.gradient_limit) - most * layout.gradient_limit;
+        cells.hessian[at(c)] = layout.constant_hessian() ? 0 : random.below(most * layout.hessian_limit);
+        cells.count[at(c)] = static_cast<std::uint32_t>(random.below(most));
       }
       CellSums expected(n);
       for (std::size_t k = 0; k + 1 < first_cell.size(); ++k) {

@@ -234,6 +234,37 @@ TEST_SUITE("quantize") {
     CHECK(choose_layout(stats_of(g, false), 100, false).hessian_unit == 1.0);
   }
 
+  // One row has the largest gradient or hessian, all others the typical one.
+  TEST_CASE("the further the largest value is from the typical one, the more bits rows get") {
+    const auto layout_for = [](float gradient, float hessian) {
+      Gradients g;
+      g.gradient.assign(10000, 1.5f);
+      g.hessian.assign(10000, 1.5f);
+      g.gradient[0] = gradient;
+      g.hessian[0] = hessian;
+      const CellLayout layout = choose_layout(stats_of(g, true), g.size(), true);
+      check_capacity(layout, g.size());
+      check_rounding(g, layout);
+      return layout;
+    };
+    const auto count_bits = [&](float gradient, float hessian) {
+      const CellLayout layout = layout_for(1.5f * gradient, 1.5f * hessian);
+      CHECK(layout.gradient_limit == std::int64_t{1} << (layout.wide ? 43 : 26 - layout.count_bits));
+      // Typical values keep 16 steps or more.
+      CHECK(1.5 / layout.gradient_unit >= 16.0);
+      CHECK(1.5 / layout.hessian_unit >= 16.0);
+      return layout.count_bits;
+    };
+    CHECK(count_bits(250.0f, 60.0f) == 13);
+    CHECK(count_bits(500.0f, 60.0f) == 12);
+    CHECK(count_bits(250.0f, 68.0f) == 12);
+    CHECK(count_bits(500.0f, 250.0f) == 12);
+    CHECK(count_bits(1000.0f, 2.0f) == 11);
+    CHECK(count_bits(1.0f, 1000.0f) == 11);
+    CHECK(count_bits(1100.0f, 2.0f) == 20);
+    CHECK(count_bits(1.0f, 1100.0f) == 20);
+  }
+
   TEST_CASE("outliers make the layout wide, and small gradients survive") {
     Random random(36);
     for (const bool with_hessian : {true, false}) {
@@ -268,7 +299,7 @@ TEST_SUITE("quantize") {
       g.gradient.push_back(1.0f);
       g.hessian.push_back(i == 0 ? 0.0f : i == 1 ? 1.0f : 1e-30f);
     }
-    for (const Form form : {Form::packed, Form::wide}) {
+    for (const Form form : {Form::packed, Form::packed_fine, Form::wide}) {
       CellLayout layout = layout_of(form);
       layout.gradient_unit = 0x1.0p-10;
       layout.hessian_unit = 0x1.0p-10;

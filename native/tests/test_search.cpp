@@ -603,7 +603,8 @@ TEST_SUITE("search") {
     Random random(28);
     for (const Form form : kForms) {
       // All rows but some thousands are zero in every feature.
-      const Leaves leaves(layout_of(form), 12, 9, 150000, random, 6000);
+      const std::int64_t n_others = std::min<std::int64_t>(6000, layout_of(form).max_rows);
+      const Leaves leaves(layout_of(form), 12, 9, 150000, random, n_others);
       for (const SplitRules& r : all_rules()) {
         for (const Storage storage : {Storage::cells, Storage::large}) check_right(leaves, storage, r, random);
       }

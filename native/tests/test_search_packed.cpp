@@ -126,12 +126,12 @@ std::vector<SplitRules> some_rules() {
 TEST_SUITE("search_packed") {
   TEST_CASE("the same split as one feature after another") {
     Random random(51);
-    for (const Form form : {Form::packed, Form::constant_hessian}) {
+    for (const Form form : {Form::packed, Form::packed_fine, Form::constant_hessian}) {
       for (const std::int64_t lane : {0, 16, 64, 256}) {
         for (int i = 0; i < 120; ++i) {
           const auto n_features = static_cast<int>(1 + random.below(26));
           const auto n_bins = static_cast<int>(lane > 0 ? lane - 1 : 200);
-          const std::int64_t n_rows = std::int64_t{1} << random.below(12);
+          const std::int64_t n_rows = std::min(std::int64_t{1} << random.below(12), layout_of(form).max_rows);
           Leaf leaf(layout_of(form), lane, n_features, n_bins, n_rows, i % 3 == 0 ? 0.3 : 0.0, i % 4 == 1, random);
           std::vector<char> allowed(31);
           for (char& a : allowed) a = random.chance(0.6);

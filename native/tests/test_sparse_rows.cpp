@@ -73,19 +73,19 @@ void check_places(const BinMatrix& matrix, const SparseRows& r, std::int64_t min
     CHECK(r.features[at(r.place_of[f])] == static_cast<std::int32_t>(f));
   }
   CHECK(n_here == static_cast<std::int64_t>(r.features.size()));
-  std::int64_t n_heavy = 0;
-  bool light_seen = false;
   for (std::size_t p = 0; p < r.features.size(); ++p) {
     const std::int32_t f = r.features[p];
     CHECK(r.first_cell[p + 1] - r.first_cell[p] == matrix.features()[at(f)].n_other_bins());
     for (std::int64_t cell = r.first_cell[p]; cell < r.first_cell[p + 1]; ++cell) CHECK(r.feature_of[at(cell)] == f);
-    // A packed cell takes 8191 rows: no feature with more may come after one with fewer.
-    const bool heavy = count_of(f) > 8191;
-    CHECK_FALSE((heavy && light_seen));
-    light_seen |= !heavy;
-    if (heavy) n_heavy = r.first_cell[p + 1];
   }
-  CHECK(r.n_heavy == n_heavy);
+  // Packed cells take 8191, 4095 or 2047 rows: features with more come first.
+  for (const std::int64_t max_rows : {1000000, 8191, 4095, 2047}) {
+    CAPTURE(max_rows);
+    for (std::size_t p = 0; p < r.features.size(); ++p) {
+      CHECK((r.first_cell[p] < r.n_heavy(max_rows)) ==
+            (count_of(r.features[p]) > std::min<std::int64_t>(max_rows, 8191)));
+    }
+  }
   // Blocks follow each other and have one nature each.
   std::int32_t place = 0;
   std::int64_t largest = 0;
@@ -95,11 +95,12 @@ void check_places(const BinMatrix& matrix, const SparseRows& r, std::int64_t min
     CHECK(block.first_cell == r.first_cell[at(place)]);
     CHECK(block.n_cells == r.first_cell[at(place + block.n)] - block.first_cell);
     CHECK((block.n == 1 || block.n_cells <= 512));
-    CHECK(block.heavy == (block.first_cell < r.n_heavy));
     for (std::int32_t p = place; p < place + block.n; ++p) {
       const Feature& f = matrix.features()[at(r.features[at(p)])];
       CHECK(block.rising == (f.zero_bin == 0 && !f.may_miss));
-      CHECK(block.heavy == (count_of(r.features[at(p)]) > 8191));
+      for (const std::int64_t max_rows : {8191, 4095, 2047}) {
+        CHECK((block.first_cell < r.n_heavy(max_rows)) == (count_of(r.features[at(p)]) > max_rows));
+      }
     }
     place += block.n;
     largest = std::max(largest, block.n_cells);
@@ -167,9 +168,10 @@ TEST_SUITE("sparse_rows") {
         CHECK_FALSE(rows->wide_codes());
         check_places(*matrix, *rows, min_count);
         check_codes(*matrix, *rows);
-        if (min_count == 1) CHECK(rows->n_heavy > 0);
-        if (min_count == 1) CHECK(rows->n_heavy < rows->n_cells);
-        if (min_count == 15000) CHECK(rows->n_heavy == rows->n_cells);
+        if (min_count == 1) CHECK(rows->n_heavy(8191) > 0);
+        if (min_count == 1) CHECK(rows->n_heavy(8191) < rows->n_heavy(2047));
+        if (min_count == 1) CHECK(rows->n_heavy(2047) < rows->n_cells);
+        if (min_count == 15000) CHECK(rows->n_heavy(8191) == rows->n_cells);
       }
     }
   }
@@ -207,12 +209,14 @@ TEST_SUITE("sparse_rows") {
 
   TEST_CASE("exactly as many rows as a packed cell takes") {
     Random random(54);
-    for (const std::int64_t n_rows : {8191, 8192}) {
-      const auto matrix = make_loose(n_rows, {{2, 1.0}}, random);
-      Team team(1);
-      const auto rows = make_sparse_rows(team, *matrix, 1);
-      CHECK(rows->n_heavy == (n_rows == 8192 ? 1 : 0));
-      check_places(*matrix, *rows, 1);
+    for (const std::int64_t max_rows : {2047, 4095, 8191}) {
+      for (const std::int64_t n_rows : {max_rows, max_rows + 1}) {
+        const auto matrix = make_loose(n_rows, {{2, 1.0}}, random);
+        Team team(1);
+        const auto rows = make_sparse_rows(team, *matrix, 1);
+        CHECK(rows->n_heavy(max_rows) == (n_rows > max_rows ? 1 : 0));
+        check_places(*matrix, *rows, 1);
+      }
     }
   }
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -59,6 +60,11 @@ def plain(n: int) -> np.ndarray:
     return RNG.normal(size=n)
 
 
+def larger(factor: float) -> Callable[[int], np.ndarray]:
+    """Some gradients are larger than the others: packed cells have fewer bits for the count."""
+    return lambda n: RNG.uniform(0.5, 1, n) * np.where(np.arange(n) % 100 == 7, factor, -1.0)
+
+
 def outliers(n: int) -> np.ndarray:
     """The largest gradient dwarfs the others: cells of 128 bits."""
     return RNG.normal(size=n) ** 9 * np.where(RNG.random(n) < 0.002, 1e9, 1)
@@ -88,6 +94,8 @@ CASES: dict[str, dict[str, Any]] = {
     "bins of two bytes": {"max_bin": 1000, "min_data_in_bin": 1},
     "sparse columns": {"table": sparse},
     "skewed columns": {"table": skewed},
+    "cells of 4,095 rows": {"gradient": larger(400.0), "n_rows": 9000},
+    "cells of 2,047 rows": {"gradient": larger(800.0), "n_rows": 9000},
     "wide cells": {"gradient": outliers},
     "wide cells, hessians all 1": {"gradient": outliers, "has_hessian": False},
     "wide cells, two bytes": {"gradient": outliers, "max_bin": 1000, "min_data_in_bin": 1},

@@ -28,6 +28,11 @@ BINARY = REGRESSION > 0.5
 CLASSES = np.digitize(REGRESSION, [-1.0, 0.2, 1.5])
 HEAVY_TAIL = np.exp(4 * RNG.normal(size=N_ROWS)) * np.sign(SIGNAL)
 WEIGHT = RNG.exponential(size=N_ROWS)
+# Some rows weigh much more than the others: packed cells get more bits for gradients and hessians.
+FEW_HEAVY = {
+    most: np.where(np.random.default_rng(most).random(N_ROWS) < 0.01, most, 1.0)
+    for most in (100, 400)
+}
 TARGETS = np.column_stack([REGRESSION, HEAVY_TAIL, -SIGNAL])
 TIMES = np.round(np.exp(SIGNAL), 2) + 0.01  # ties
 SURVIVAL = np.where(BINARY, TIMES, -TIMES)
@@ -374,6 +379,20 @@ CASES: dict[str, dict[str, Any]] = {
         "label": np.exp(4 * RNG.normal(size=N_ROWS)) * np.sign(SPARSE_SIGNAL),
         "min_data_in_leaf": 1,
     },
+    "cells of 4,095 rows": {"label": BINARY, "weight": FEW_HEAVY[100], **BINARY_PARAMS},
+    "cells of 2,047 rows": {"label": BINARY, "weight": FEW_HEAVY[400], **BINARY_PARAMS},
+    "cells of 4,095 rows, sparse": {
+        "table": csr_array(SPARSE_HOLES),
+        "label": SPARSE_BINARY,
+        "weight": FEW_HEAVY[100],
+        **BINARY_PARAMS,
+    },
+    "cells of 2,047 rows, sparse": {
+        "table": csr_array(SPARSE_HOLES),
+        "label": SPARSE_BINARY,
+        "weight": FEW_HEAVY[400],
+        **BINARY_PARAMS,
+    },
     "small histogram pool, sparse": {
         "table": csr_array(SPARSE),
         "label": SPARSE_SIGNAL,
@@ -454,14 +473,18 @@ STORAGES: dict[str, dict[str, Any]] = {
 }
 
 
+@pytest.mark.parametrize("most", [None, 100, 400], ids=lambda most: f"weights up to {most}")
 @pytest.mark.parametrize("table", [SPARSE, SPARSE_HOLES], ids=["complete", "missing"])
 @pytest.mark.parametrize("storage", STORAGES)
-def test_the_model_does_not_depend_on_the_storage(storage: str, table: np.ndarray) -> None:
+def test_the_model_does_not_depend_on_the_storage(
+    storage: str, table: np.ndarray, most: int | None
+) -> None:
     """Nor on whether the table is dense; the parameters in the file differ, of course."""
+    weight = None if most is None else FEW_HEAVY[most]
 
     def trees(data: Any, num_threads: int, params: dict[str, Any]) -> bytes:
         settings = {"num_threads": num_threads, "num_leaves": 63, "verbosity": -1, **params}
-        booster = train(settings, Dataset(data, SPARSE_SIGNAL), 5)
+        booster = train(settings, Dataset(data, SPARSE_SIGNAL, weight=weight), 5)
         return model_file.to_bytes(replace(booster.model, params={}))
 
     expected = trees(table, 1, {"enable_bundle": False, "is_enable_sparse": False})
