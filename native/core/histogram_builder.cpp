@@ -145,7 +145,7 @@ void HistogramBuilder::build(Team& team, const HistogramShape& shape, const Quan
   plan(team.n_threads(), shape, pages.ranges().size() == 1, histograms, may_wait);
   bool is_first = true;
   const auto add = [&](const RowPage& page) {
-    team.for_each(std::ssize(tasks_), [&](std::int64_t t, int thread) {
+    team.for_each_in_order(std::ssize(tasks_), [&](std::int64_t t, int thread) {
       const Task& task = tasks_[at(t)];
       if (is_first && !task.leaf->take_out) clear_group(shape, task.group, *task.target);
       add_page(task, shape, rows, leaf_rows, page, scratch_[at(thread)]);

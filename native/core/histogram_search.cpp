@@ -66,7 +66,7 @@ void HistogramEvaluator::search(Team& team, std::span<const SearchedLeaf> leaves
       return families[a.family].waiting_rows() > families[b.family].waiting_rows();
     });
   }
-  team.for_each(std::ssize(tasks_), [&](std::int64_t t, int thread) {
+  team.for_each_in_order(std::ssize(tasks_), [&](std::int64_t t, int thread) {
     SearchTask& task = tasks_[at(t)];
     Family& family = families[task.family];
     if (task.lane_block >= 0) {

@@ -69,6 +69,7 @@ void LeafRows::split_bits(Team& team, std::span<LeafSplit* const> splits) {
   for (LeafSplit* const split : splits) {
     for (std::int32_t& bits : split->bits) bits = new_bits();
   }
+  // Tasks are blocks of rows in their order, and in a block all splits: a thread keeps to its own rows.
   // By split, block and side: rows, then where their list begins.
   std::vector<std::int64_t> place(at(2 * n_splits * n_blocks));
   const auto block_rows = [&](std::int64_t block) { return std::min(kBitRows, end_row_ - block * kBitRows); };
@@ -76,13 +77,15 @@ void LeafRows::split_bits(Team& team, std::span<LeafSplit* const> splits) {
     return bits_[at(bits)].words.data() + block * (kBitRows / 64);
   };
   team.for_each(n_splits * n_blocks, [&](std::int64_t task, int) {
-    const LeafSplit& split = *splits[at(task / n_blocks)];
-    const std::int64_t block = task % n_blocks;
+    const std::int64_t s = task % n_splits;
+    const LeafSplit& split = *splits[at(s)];
+    const std::int64_t block = task / n_splits;
     const std::int64_t n_rows = block_rows(block);
+    std::int64_t* const own = place.data() + 2 * (s * n_blocks + block);
     std::uint64_t* const right = words_of(split.bits[1], block);
-    place[at(2 * task)] = split.splitter.split_bits(block * kBitRows, n_rows, words_of(split.leaf.bits, block),
-                                                    words_of(split.bits[0], block), right);
-    place[at(2 * task + 1)] = count_bits(right, (n_rows + 63) / 64);
+    own[0] = split.splitter.split_bits(block * kBitRows, n_rows, words_of(split.leaf.bits, block),
+                                       words_of(split.bits[0], block), right);
+    own[1] = count_bits(right, (n_rows + 63) / 64);
   });
   struct Side {
     std::int64_t split;
@@ -109,8 +112,8 @@ void LeafRows::split_bits(Team& team, std::span<LeafSplit* const> splits) {
     }
   }
   team.for_each(std::ssize(listed) * n_blocks, [&](std::int64_t task, int) {
-    const Side& side = listed[at(task / n_blocks)];
-    const std::int64_t block = task % n_blocks;
+    const Side& side = listed[at(task % std::ssize(listed))];
+    const std::int64_t block = task / std::ssize(listed);
     const std::int64_t* const own = place.data() + 2 * side.split * n_blocks + side.side;
     const std::int64_t end = block + 1 < n_blocks ? own[2 * (block + 1)] : side.end;
     const std::int32_t bits = splits[at(side.split)]->bits[side.side];

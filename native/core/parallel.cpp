@@ -14,6 +14,7 @@
 #endif
 
 #include "core/after_task.h"
+#include "core/index.h"
 
 namespace gossamer {
 namespace {
@@ -85,20 +86,27 @@ void set_after_task(void (*function)() noexcept) { after_task.store(function, st
 struct Team::Job {
   // Own cache lines: the counters are written by every thread.
   alignas(64) std::atomic<std::uint32_t> epoch{0};  // a new value: a new job, or time to quit
-  alignas(64) std::atomic<std::int64_t> next_task{0};
+  // The next task of each share. Shares are ranges of tasks: one range, or one for each thread. They are close
+  // together: a thread takes a task once in many microseconds, and all of them are set for every job.
+  alignas(64) std::unique_ptr<std::atomic<std::int64_t>[]> next_task;
   // Workers that have entered the job, and kOpen. All that follows but `crowded` is read by those
   // only, and written only while the job is closed and empty.
   alignas(64) std::atomic<std::uint32_t> inside{0};
   alignas(64) Invoke invoke = nullptr;
   const void* closure = nullptr;
   std::int64_t n_tasks = 0;
+  int n_shares = 1;
   std::mutex error_mutex;
   std::exception_ptr error;
   std::atomic<bool> quit{false};
   std::atomic<int> crowded{0};  // see wait_for_change
+
+  explicit Job(int n_threads) : next_task(std::make_unique<std::atomic<std::int64_t>[]>(at(n_threads))) {}
+
+  std::int64_t share_begin(int share) const { return n_tasks * share / n_shares; }
 };
 
-Team::Team(int n_threads) : job_(std::make_unique<Job>()) {
+Team::Team(int n_threads) : job_(std::make_unique<Job>(std::max(n_threads, 1))) {
   if (n_threads <= 1) return;
   workers_.reserve(static_cast<std::size_t>(n_threads - 1));
   try {
@@ -135,20 +143,27 @@ void Team::work(int thread) {
 void Team::take_tasks(int thread) {
   Job& job = *job_;
   try {
-    for (;;) {
-      const std::int64_t task = job.next_task.fetch_add(1, std::memory_order_relaxed);
-      if (task >= job.n_tasks) return;
-      job.invoke(job.closure, task, thread);
-      note_task();
+    for (int i = 0; i < job.n_shares; ++i) {
+      const int share = (thread + i) % job.n_shares;
+      const std::int64_t end = job.share_begin(share + 1);
+      std::atomic<std::int64_t>& next = job.next_task[at(share)];
+      while (next.load(std::memory_order_relaxed) < end) {
+        const std::int64_t task = next.fetch_add(1, std::memory_order_relaxed);
+        if (task >= end) break;
+        job.invoke(job.closure, task, thread);
+        note_task();
+      }
     }
   } catch (...) {
     const std::lock_guard lock(job.error_mutex);
     if (!job.error) job.error = std::current_exception();
-    job.next_task.store(job.n_tasks, std::memory_order_relaxed);
+    for (int share = 0; share < job.n_shares; ++share) {
+      job.next_task[at(share)].store(job.n_tasks, std::memory_order_relaxed);
+    }
   }
 }
 
-void Team::run(std::int64_t n_tasks, Invoke invoke, const void* closure) {
+void Team::run(std::int64_t n_tasks, int n_shares, Invoke invoke, const void* closure) {
   if (workers_.empty() || n_tasks <= 1) {
     for (std::int64_t task = 0; task < n_tasks; ++task) {
       invoke(closure, task, 0);
@@ -160,7 +175,10 @@ void Team::run(std::int64_t n_tasks, Invoke invoke, const void* closure) {
   job.invoke = invoke;
   job.closure = closure;
   job.n_tasks = n_tasks;
-  job.next_task.store(0, std::memory_order_relaxed);
+  job.n_shares = n_shares;
+  for (int share = 0; share < n_shares; ++share) {
+    job.next_task[at(share)].store(job.share_begin(share), std::memory_order_relaxed);
+  }
   job.inside.fetch_or(kOpen, std::memory_order_release);
   job.epoch.fetch_add(1, std::memory_order_release);
   job.epoch.notify_all();

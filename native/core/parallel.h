@@ -35,17 +35,27 @@ class Team {
 
   // Calls body(task, thread) for every task in [0, n_tasks), in any order, on any thread.
   // An exception thrown by `body` is rethrown here after all threads have stopped.
+  //
+  // Every thread begins with tasks of its own, the same share of them in every loop, and then takes what others have
+  // left. Where tasks are rows in their order, a thread so finds in its cache what it wrote there in the last loop.
   template <class Body>
   void for_each(std::int64_t n_tasks, const Body& body) {
-    run(
-        n_tasks,
-        [](const void* closure, std::int64_t task, int thread) { (*static_cast<const Body*>(closure))(task, thread); },
-        &body);
+    run(n_tasks, n_threads(), &invoke<Body>, &body);
+  }
+
+  // As for_each, but tasks are begun in their order: for tasks that are sorted, the longest first.
+  template <class Body>
+  void for_each_in_order(std::int64_t n_tasks, const Body& body) {
+    run(n_tasks, 1, &invoke<Body>, &body);
   }
 
  private:
   using Invoke = void (*)(const void* closure, std::int64_t task, int thread);
-  void run(std::int64_t n_tasks, Invoke invoke, const void* closure);
+  template <class Body>
+  static void invoke(const void* closure, std::int64_t task, int thread) {
+    (*static_cast<const Body*>(closure))(task, thread);
+  }
+  void run(std::int64_t n_tasks, int n_shares, Invoke invoke, const void* closure);
   void work(int thread);
   void take_tasks(int thread);
 

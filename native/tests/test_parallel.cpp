@@ -1,7 +1,10 @@
 // The thread team: fork-join, exceptions, several teams at once, late workers, threads and memory that cannot be had,
 // fork().
+#include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cstdio>
+#include <mutex>
 #include <new>
 #include <numeric>
 #include <stdexcept>
@@ -84,6 +87,47 @@ TEST_SUITE("parallel") {
         CAPTURE(n_tasks);
         CHECK(runs_every_task_once(team, n_tasks));
       }
+    }
+  }
+
+  TEST_CASE("tasks that are sorted are begun in their order") {
+    for (const int n_threads : {1, 2, 4}) {
+      Team team(n_threads);
+      std::mutex mutex;
+      std::vector<std::int64_t> begun;
+      std::vector<std::int64_t> last(at(n_threads), -1);
+      bool in_order = true;
+      team.for_each_in_order(200, [&](std::int64_t task, int thread) {
+        in_order = in_order && last[at(thread)] < task;
+        last[at(thread)] = task;
+        const std::lock_guard lock(mutex);
+        begun.push_back(task);
+      });
+      CHECK(in_order);
+      std::sort(begun.begin(), begun.end());
+      std::vector<std::int64_t> all(200);
+      std::iota(all.begin(), all.end(), 0);
+      CHECK(begun == all);
+    }
+  }
+
+  TEST_CASE("every thread begins with its own share of the tasks, and helps the others then") {
+    Team team(2);
+    for (int job = 0; job < 5; ++job) {
+      std::vector<int> done_by(100, -1);
+      std::atomic<int> n_here{0};
+      team.for_each(100, [&](std::int64_t task, int thread) {
+        if (task % 50 == 0) {  // both threads are there, each with its first task
+          ++n_here;
+          while (n_here < 2) std::this_thread::yield();
+        }
+        done_by[at(task)] = thread;
+        // The first thread is slow: the second one takes some of its tasks.
+        if (thread == 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      });
+      CHECK(done_by[0] == 0);
+      for (std::size_t task = 50; task < 100; ++task) CHECK(done_by[task] == 1);
+      CHECK(std::count(done_by.begin(), done_by.begin() + 50, 1) > 10);
     }
   }
 
