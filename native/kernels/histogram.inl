@@ -38,23 +38,37 @@ struct Constant {
 
 // A row's value, spread over the fields of a cell.
 struct Spreader {
-  int row_hessian_bits;
-  uint32_t hessian_mask;
+  uint64_t hessian_mask;
   int count_bits;
-  int gradient_shift;
+  int gradient_shift;  // from where the gradient is in a row's value
 
   explicit Spreader(const CellLayout& layout)
-      : row_hessian_bits(layout.row_hessian_bits),
-        hessian_mask((1u << layout.row_hessian_bits) - 1),
+      : hessian_mask((uint64_t{1} << layout.row_hessian_bits) - 1),
         count_bits(layout.count_bits),
-        gradient_shift(layout.count_bits + layout.hessian_bits) {}
+        gradient_shift(layout.count_bits + layout.hessian_bits - layout.row_hessian_bits) {}
 
   PackedCell operator()(PackedRow row) const {
-    const auto gradient = static_cast<int64_t>(static_cast<int32_t>(row)) >> row_hessian_bits;
-    const uint64_t hessian = row & hessian_mask;
-    return (static_cast<uint64_t>(gradient) << gradient_shift) + (hessian << count_bits) + 1;
+    const auto fields = static_cast<uint64_t>(static_cast<int64_t>(static_cast<int32_t>(row)));
+    return ((fields & ~hessian_mask) << gradient_shift) + ((fields & hessian_mask) << count_bits) + 1;
   }
   const WideCell& operator()(const WideCell& row) const { return row; }
+
+  // The cells of eight rows.
+  GOSSAMER_INLINE void eight(const PackedRow* all, const RowIdx* rows, PackedCell* out) const {
+    V8i32 values;
+    for_parts<V8i32::kParts>(GOSSAMER_EACH {
+      for (int k = 0; k < V8i32::kPerPart; ++k) {
+        values.part[i][k] = static_cast<int32_t>(all[rows[i * V8i32::kPerPart + k]]);
+      }
+    });
+    const V8u fields = bits_as<V8u>(convert<V8i>(values));
+    const V8u gradients = (fields & ~hessian_mask) << static_cast<uint64_t>(gradient_shift);
+    const V8u hessians = (fields & hessian_mask) << static_cast<uint64_t>(count_bits);
+    store(out, gradients + hessians + 1);
+  }
+  GOSSAMER_INLINE void eight(const WideCell* all, const RowIdx* rows, WideCell* out) const {
+    for (int k = 0; k < 8; ++k) out[k] = all[rows[k]];
+  }
 };
 
 // A chunk of rows is added some lanes at a time, so that their cells stay in the first-level cache.
@@ -98,13 +112,23 @@ void copy_rows(const BuildArgs& a, int64_t begin, int64_t n, uint8_t* __restrict
   const auto* const all_bins = static_cast<const uint8_t*>(a.bins);
   const auto* const all_values = static_cast<const typename Ops::Row*>(a.row_values);
   const Spreader spread(*a.layout);
-  for (int64_t i = 0; i < n; ++i) {
-    const int64_t row = a.rows[begin + i];
-    if (begin + i + kAhead < a.n_rows) {
-      const int64_t ahead = a.rows[begin + i + kAhead];
-      if (begin == 0) __builtin_prefetch(all_bins + ahead * kBytes, 0, 2);
-      __builtin_prefetch(all_values + ahead, 0, 2);
+  const RowIdx* const rows = a.rows + begin;
+  int64_t i = 0;
+  for (; i + 8 <= n; i += 8) {
+    if (begin + i + kAhead + 8 <= a.n_rows) {
+      for (int64_t k = i + kAhead; k < i + kAhead + 8; ++k) {
+        const int64_t ahead = rows[k];
+        if (begin == 0) __builtin_prefetch(all_bins + ahead * kBytes, 0, 2);
+        __builtin_prefetch(all_values + ahead, 0, 2);
+      }
     }
+    for (int64_t k = i; k < i + 8; ++k) {
+      memcpy(bins + k * kBytes, all_bins + static_cast<int64_t>(rows[k]) * kBytes, kBytes);
+    }
+    spread.eight(all_values, rows + i, values + i);
+  }
+  for (; i < n; ++i) {
+    const int64_t row = rows[i];
     memcpy(bins + i * kBytes, all_bins + row * kBytes, kBytes);
     values[i] = spread(all_values[row]);
   }
