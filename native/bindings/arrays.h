@@ -60,6 +60,13 @@ inline const RowIdx* checked_rows(const Rows& rows, std::int64_t n_all, Team& te
   });
   return data;
 }
+inline void check_increasing(const RowIdx* rows, std::int64_t n, Team& team) {
+  for_blocks(team, n, 65536, [&](std::int64_t begin, std::int64_t end, std::int64_t, int) {
+    bool increases = true;
+    for (std::int64_t i = std::max<std::int64_t>(begin, 1); i < end; ++i) increases &= rows[i - 1] < rows[i];
+    if (!increases) throw std::invalid_argument("rows must increase");
+  });
+}
 inline const RowIdx* checked_rows(const Rows& rows, std::int64_t n_all) {
   Team alone(1);
   return checked_rows(rows, n_all, alone);

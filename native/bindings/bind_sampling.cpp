@@ -116,7 +116,7 @@ void bind_sampling(nb::module_& m) {
   m.def("random_bits", &random_bits, "key"_a, "counter"_a, "64 random bits, a function of both arguments.");
   m.def("sample_rows", &sample_rows_py, "n_rows"_a, "fraction_negative"_a, "fraction_positive"_a,
         "label"_a.noconvert().none(), "key"_a, "rows"_a.noconvert(), "n_threads"_a,
-        "Draws a bag of rows. Returns how many of `rows` are in it; the others are outside.");
+        "Draws a bag of rows and writes them to `rows`. Returns how many there are.");
 
   nb::class_<PyGradientSampler>(m, "GradientSampler", "Samples rows by their gradients; scores serve one sample.")
       .def(nb::init<std::int64_t, int>(), "n_rows"_a, "n_outputs"_a)
@@ -132,7 +132,7 @@ void bind_sampling(nb::module_& m) {
       .def("sample_goss", &sample_goss, "n_top"_a, "n_other"_a, "key"_a, "gradient"_a.noconvert(),
            "hessian"_a.noconvert(), "rows"_a.noconvert(), "n_threads"_a,
            "Keeps the rows of largest score and draws others, whose gradients are weighted.\n\n"
-           "The first n_top + n_other of `rows` are the sample, the others are outside; both increase.")
+           "The first n_top + n_other of `rows` become the sample, in increasing order.")
       .def("sample_mvs", &sample_mvs, "n_expected"_a, "key"_a, "gradient"_a.noconvert(), "hessian"_a.noconvert(),
            "rows"_a.noconvert(), "n_threads"_a,
            "Keeps rows with probabilities that grow with their scores; divides gradients by them.\n\n"

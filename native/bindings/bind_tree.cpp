@@ -94,7 +94,7 @@ void check_params(const GrowParams& p, const BinMatrix& matrix, bool has_labels)
 
 std::vector<Tree> grow(PyGrower& self, const In<float>& gradient, const std::optional<In<float>>& hessian,
                        const Rows& rows, std::vector<GrowParams> params, const std::optional<In<float>>& label,
-                       const Out<double>& score, int n_threads, const nb::object& raw, const Rows& others) {
+                       const Out<double>& score, int n_threads, const nb::object& raw, bool adds_to_others) {
   if (params.empty()) throw std::invalid_argument("there are no outputs");
   const std::int64_t n = self.matrix->n_rows();
   const std::int64_t size = n * static_cast<std::int64_t>(params.size());
@@ -111,15 +111,14 @@ std::vector<Tree> grow(PyGrower& self, const In<float>& gradient, const std::opt
   // Columns that are derived from others have no raw values, and get no slopes.
   const std::optional<RawTable> table = raw_table(raw, n, 0);
   const std::int64_t n_grown = rows ? length(*rows) : n;
-  if (table && others) throw std::invalid_argument("linear leaves are not added to rows outside the sample");
+  if (table && adds_to_others) throw std::invalid_argument("linear leaves are not added to rows outside the sample");
   try {
     nb::gil_scoped_release release;
     TeamLease team(n_threads);
     const RowIdx* const row_data = checked_rows(rows, n, *team, self.exchange != nullptr);
-    const RowIdx* const other_data = checked_rows(others, n, *team, true);
-    const std::span<const RowIdx> other_rows(other_data, others ? others->size() : 0);
+    if (adds_to_others && rows) check_increasing(row_data, n_grown, *team);
     return self.grower.grow(*team, gradient.data(), h, row_data, n_grown, params, score.data(), {y, one_label},
-                            table ? &*table : nullptr, other_rows);
+                            table ? &*table : nullptr, adds_to_others);
   } catch (const Interrupted&) {
     throw nb::python_error();  // what the signal's handler or the exchange raised
   }
@@ -351,10 +350,10 @@ void bind_grower(nb::module_& m) {
            "column.")
       .def("grow", &grow, "gradient"_a.noconvert(), "hessian"_a.noconvert().none(), "rows"_a.noconvert().none(),
            "params"_a, "label"_a.noconvert().none(), "score"_a.noconvert(), "n_threads"_a, "raw"_a = nb::none(),
-           "others"_a.noconvert().none() = nb::none(),
+           "adds_to_others"_a = false,
            "Grows the trees of a round (arrays are output-major) and adds their values to the scores of\n"
-           "their rows; with labels, leaf values are refitted. `others`: all rows outside `rows`, to\n"
-           "whose scores the trees are added, too.")
+           "their rows; with labels, leaf values are refitted. `adds_to_others`: trees are added\n"
+           "to the scores of all rows outside `rows`, too.")
       .def("grow_rounds", &grow_rounds, "n_rounds"_a, "loss"_a, "label"_a.noconvert(), "weight"_a.noconvert().none(),
            "gradient"_a.noconvert(), "hessian"_a.noconvert().none(), "params"_a, "score"_a.noconvert(), "largest"_a,
            "n_threads"_a,

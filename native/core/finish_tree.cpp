@@ -8,6 +8,7 @@
 #include "core/index.h"
 #include "core/leaf_refit.h"
 #include "core/linear_leaves.h"
+#include "core/row_sampler.h"
 
 namespace gossamer {
 namespace {
@@ -194,10 +195,13 @@ class Finisher {
   void add_to_scores(const Tree& tree) const {
     constexpr std::int64_t kRowsPerOther = 4;
     const BinMatrix& matrix = *grown_.data.matrix;
-    const std::int64_t n_others = std::ssize(grown_.others);
-    const bool are_many = kRowsPerOther * n_others >= matrix.n_rows();
-    if (are_many && grown_.task.n_rows + n_others == matrix.n_rows() && add_tiles(team_, matrix, tree, score_)) return;
-    if (n_others > 0) add_tree_to_scores(team_, matrix, tree, grown_.others.data(), n_others, score_);
+    const TreeTask& task = grown_.task;
+    if (grown_.adds_to_others && task.rows != nullptr) {
+      const bool are_many = kRowsPerOther * (matrix.n_rows() - task.n_rows) >= matrix.n_rows();
+      if (are_many && add_tiles(team_, matrix, tree, score_)) return;
+      const Buffer<RowIdx> others = rows_outside(team_, task.rows, task.n_rows, matrix.n_rows());
+      if (others.size() > 0) add_tree_to_scores(team_, matrix, tree, others.data(), others.size(), score_);
+    }
     grown_.rows.for_pieces(team_, ranges_, [&](std::size_t leaf, const RowIdx* rows, std::int64_t n) {
       const double* const value = tree.leaf_value.data() + node(leaves_[leaf]).leaf_number * n_outputs_;
       for (std::int64_t k = 0; k < n_outputs_; ++k) {

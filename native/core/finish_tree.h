@@ -29,7 +29,7 @@ struct GrownTree {
   std::vector<double>& values;                 // by node and output, before shrinkage
   const std::vector<std::int32_t>& committed;  // in the order in which they were split
   bool pruned = false;                         // some splits have been undone
-  std::span<const RowIdx> others = {};         // rows outside the sample that the tree is added to, too
+  bool adds_to_others = false;                 // the tree is added to rows outside the sample, too
 };
 
 // Adds the values of the leaves to the scores of their rows. A tree without a split adds nothing.

@@ -280,7 +280,7 @@ std::int64_t GradientSampler::sample_mvs(Team& team, double n_expected, std::uin
         drawn_.data() + begin / 64, begin, count_words(end - begin),
         [=](RowIdx row) { return mu / to_score(values[row]); }, gradient, hessian);
   });
-  return places.n_inside();
+  return places.n_listed();
 }
 
 MuSums GradientSampler::sums_at(Team& team, double mu) {

@@ -63,7 +63,7 @@ void Grower::choose_evaluator(std::span<const GrowParams> params) {
 
 Tree Grower::grow(Team& team, const float* gradient, const float* hessian, const RowIdx* rows, std::int64_t n_rows,
                   std::span<const GrowParams> params, double* score, const TreeLabels& labels, const RawTable* raw,
-                  std::span<const RowIdx> others, const GradientSource* source) {
+                  bool adds_to_others, const GradientSource* source) {
   choose_evaluator(params);
   params_ = &params.front();
   n_outputs_ = params.size();
@@ -72,15 +72,17 @@ Tree Grower::grow(Team& team, const float* gradient, const float* hessian, const
   const TreeTask task{gradient, hessian,          rows,        n,     params, &rows_, &monotone_,
                       &stats_,  rounds_in_place_, row_values_, source};
   if (pages_ && raw != nullptr) throw std::invalid_argument("linear leaves cannot be fitted on pages");
+  stats_.is_timed = n >= GrowStats::kTimedRows;
   try {
     if (!evaluator_->has_no_rows() && !pages_) data_.matrix->make_columns(team);
     start(team, task);
     grow_nodes(team);
     note_growth();
-    const Timer timer(stats_.scores);
+    const Timer timer(stats_.scores, stats_.is_timed);
     const double least_gain = params_->shape.prune_below;
     const bool pruned = least_gain > 0.0 && prune_tree(nodes_, least_gain, committed_);
-    const GrownTree grown{data_, task, *evaluator_, monotone_, rows_, nodes_, values_, committed_, pruned, others};
+    const GrownTree grown{data_,  task,    *evaluator_, monotone_, rows_,
+                          nodes_, values_, committed_,  pruned,    adds_to_others};
     Tree tree = finish_tree(team, grown, labels, raw, score);
     if (pages_) rows_.release();
     return tree;
@@ -224,7 +226,7 @@ void Grower::partition(Team& team, std::span<const std::int32_t> batch) {
     return;
   }
   {
-    const Timer timer(stats_.partition);
+    const Timer timer(stats_.partition, stats_.is_timed);
     splits_.clear();
     splits_.reserve(batch.size());
     for (const std::int32_t node : batch) {

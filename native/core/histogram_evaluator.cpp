@@ -39,7 +39,7 @@ void HistogramEvaluator::start(Team& team, const TreeTask& task) {
     sparse_ = data_.matrix->sparse_rows(team, static_cast<std::int64_t>(std::max(given.min_data, 1.0)));
   }
   {
-    const Timer timer(task.stats->quantize);
+    const Timer timer(task.stats->quantize, task.stats->is_timed);
     quantised_.start(team, task, data_.matrix->n_rows(), wants_fine_gradients(), data_.exchange);
     task.stats->rounds += 1;
     task.stats->wide_rounds += quantised_.layout().wide;
@@ -201,7 +201,7 @@ void HistogramEvaluator::evaluate(Team& team, std::span<const LeafJob> jobs, std
     costs_.prepare(team, jobs, counted);
   }
   {
-    const Timer timer(task_.stats->search);
+    const Timer timer(task_.stats->search, task_.stats->is_timed);
     allowed_.draw(jobs);
     list_leaves(jobs);
     best_.assign(jobs.size(), Found{});
@@ -292,7 +292,7 @@ void HistogramEvaluator::mark_in_use(std::span<const LeafJob> jobs, bool in_use)
 }
 
 void HistogramEvaluator::build(Team& team, std::span<const LeafJob> jobs) {
-  const Timer timer(task_.stats->build);
+  const Timer timer(task_.stats->build, task_.stats->is_timed);
   built_.clear();
   built_.reserve(jobs.size());
   for (Family& family : families_) {

@@ -1,6 +1,7 @@
 #include "core/layout.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 namespace gossamer {
@@ -16,10 +17,16 @@ using std::sqrt;
 }  // namespace
 
 double typical_value(const std::int64_t (&exponents)[256]) {
+  // As root_term, with roots that are computed once.
+  static const std::array<double, 256> roots = [] {
+    std::array<double, 256> one{};
+    for (int e = 0; e < 256; ++e) one[static_cast<std::size_t>(e)] = root_term(1, e);
+    return one;
+  }();
   double terms[256];
   std::int64_t n = 0;
-  for (int e = 0; e < 256; ++e) {
-    terms[e] = root_term(exponents[e], e);
+  for (std::size_t e = 0; e < 256; ++e) {
+    terms[e] = static_cast<double>(exponents[e]) * roots[e];
     n += exponents[e];
   }
   return typical_of_terms(terms, n);

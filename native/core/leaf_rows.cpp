@@ -144,8 +144,20 @@ void LeafRows::split(Team& team, std::span<LeafSplit> splits) {
   identity_ = false;
 }
 
+void LeafRows::split_whole(LeafSplit& split) {
+  const std::int64_t begin = split.leaf.begin;
+  RowIdx* const left = rows_.data() + begin;
+  split.n_left = split.splitter.split(from(begin), begin, split.n_rows(), left, right_.data() + begin);
+  const std::int64_t n_right = split.n_rows() - split.n_left;
+  // An empty shard has no buffers: nothing may be copied, not even nothing.
+  if (n_right > 0) std::memcpy(left + split.n_left, right_.data() + begin, at(n_right) * sizeof(RowIdx));
+}
+
 void LeafRows::split_lists(Team& team, std::span<LeafSplit* const> splits) {
-  // A leaf that one thread splits as a whole stays where it is: its rows are not copied back.
+  if (team.n_threads() == 1 && !identity_) {
+    for (LeafSplit* const split : splits) split_whole(*split);
+    return;
+  }
   std::int64_t total_rows = 0;
   for (const LeafSplit* const split : splits) total_rows += split->n_rows();
   const std::int64_t piece_rows = std::max(kPieceRows, total_rows / (8 * team.n_threads()));
@@ -158,24 +170,34 @@ void LeafRows::split_lists(Team& team, std::span<LeafSplit* const> splits) {
   for (std::size_t s = 0; s < splits.size(); ++s) {
     const std::int64_t begin = splits[s]->leaf.begin;
     const std::int64_t n_rows = splits[s]->n_rows();
-    const std::int64_t n = team.n_threads() == 1 && !identity_ ? 1 : std::max<std::int64_t>(n_rows / piece_rows, 1);
+    const std::int64_t n = std::max<std::int64_t>(n_rows / piece_rows, 1);
     for (std::int64_t i = 0; i < n; ++i)
       pieces.push_back({s, begin + n_rows * i / n, begin + n_rows * (i + 1) / n, n == 1});
     all_whole &= n == 1;
   }
+  // Tasks are in the order of the table: a thread splits rows that it has split before. A piece of a leaf has about the
+  // same share of the table's rows as of the leaf's; the rows of a whole leaf stay in their part of the list.
+  std::vector<std::size_t> order(pieces.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  const auto place = [&](std::size_t p) {
+    const Piece& piece = pieces[p];
+    const RowRange leaf = splits[piece.split]->leaf;
+    if (piece.whole) return static_cast<double>(leaf.begin) / static_cast<double>(rows_.size());
+    return static_cast<double>(piece.begin - leaf.begin) / static_cast<double>(leaf.end - leaf.begin);
+  };
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return place(a) < place(b); });
   team.for_each(static_cast<std::int64_t>(pieces.size()), [&](std::int64_t p, int) {
-    Piece& piece = pieces[at(p)];
-    const std::int64_t n = piece.end - piece.begin;
-    RowIdx* const left = (piece.whole ? rows_.data() : left_.data()) + piece.begin;
-    RowIdx* const right = right_.data() + piece.begin;
-    piece.n_left = splits[piece.split]->splitter.split(from(piece.begin), piece.begin, n, left, right);
-    // An empty shard has no buffers: nothing may be copied, not even nothing.
-    const bool moves = piece.whole && n > piece.n_left;
-    if (moves) std::memcpy(left + piece.n_left, right, at(n - piece.n_left) * sizeof(RowIdx));
+    Piece& piece = pieces[order[at(p)]];
+    LeafSplit& split = *splits[piece.split];
+    if (piece.whole) return split_whole(split);
+    piece.n_left = split.splitter.split(from(piece.begin), piece.begin, piece.end - piece.begin,
+                                        left_.data() + piece.begin, right_.data() + piece.begin);
   });
-  for (LeafSplit* const split : splits) split->n_left = 0;
-  for (const Piece& piece : pieces) splits[piece.split]->n_left += piece.n_left;
   if (all_whole) return;
+  for (const Piece& piece : pieces) {
+    if (!piece.whole) splits[piece.split]->n_left = 0;
+  }
+  for (const Piece& piece : pieces) splits[piece.split]->n_left += piece.n_left;
 
   // Where each piece of a leaf goes: left parts first, in order, then the right parts. Offsets come from the splitter,
   // not from the counts of the histogram.
@@ -193,7 +215,7 @@ void LeafRows::split_lists(Team& team, std::span<LeafSplit* const> splits) {
     right_to += piece.end - piece.begin - piece.n_left;
   }
   team.for_each(static_cast<std::int64_t>(pieces.size()), [&](std::int64_t p, int) {
-    const Piece& piece = pieces[at(p)];
+    const Piece& piece = pieces[order[at(p)]];
     if (piece.whole) return;
     std::memcpy(rows_.data() + piece.left_to, left_.data() + piece.begin, at(piece.n_left) * sizeof(RowIdx));
     std::memcpy(rows_.data() + piece.right_to, right_.data() + piece.begin,

@@ -132,6 +132,8 @@ class LeafRows {
   static constexpr std::int64_t kBitRows = 65536;
 
   void split_lists(Team& team, std::span<LeafSplit* const> splits);
+  // Splits a leaf on one thread; its rows stay where they are in the list.
+  void split_whole(LeafSplit& split);
   void split_bits(Team& team, std::span<LeafSplit* const> splits);
   std::int32_t new_bits();
   std::int32_t all_bits();

@@ -23,10 +23,10 @@ Grower& RoundGrower::grower(std::size_t i) {
 
 std::vector<Tree> RoundGrower::grow(Team& team, const float* gradient, const float* hessian, const RowIdx* rows,
                                     std::int64_t n_rows, std::span<const GrowParams> params, double* score,
-                                    const TreeLabels& labels, const RawTable* raw, std::span<const RowIdx> others) {
+                                    const TreeLabels& labels, const RawTable* raw, bool adds_to_others) {
   std::vector<Tree> trees(vector_leaves_ ? 1 : params.size());
   if (vector_leaves_) {
-    trees[0] = growers_[0]->grow(team, gradient, hessian, rows, n_rows, params, score, labels, raw, others);
+    trees[0] = growers_[0]->grow(team, gradient, hessian, rows, n_rows, params, score, labels, raw, adds_to_others);
     return trees;
   }
   const auto n_outputs = static_cast<std::int64_t>(params.size());
@@ -41,7 +41,7 @@ std::vector<Tree> RoundGrower::grow(Team& team, const float* gradient, const flo
     if (p.by_value.proposals) p.by_value.proposals->propose(own, h, rows, n_rows);
     const float* const label = labels.label == nullptr || labels.one_label ? labels.label : labels.label + first;
     Tree& tree = trees[at(k)];
-    tree = grower.grow(own, gradient + first, h, rows, n_rows, p, score + first, label, raw, others);
+    tree = grower.grow(own, gradient + first, h, rows, n_rows, p, score + first, label, raw, adds_to_others);
     if (remembers) p.search.limits->costs->add_tree(own, *data_.matrix, tree);
   };
   // Shards exchange one tree after another, all in the same order; pages pass for one tree at a time.

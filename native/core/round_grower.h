@@ -26,8 +26,7 @@ class RoundGrower {
   // labels unless the outputs share them. See Grower::grow.
   std::vector<Tree> grow(Team& team, const float* gradient, const float* hessian, const RowIdx* rows,
                          std::int64_t n_rows, std::span<const GrowParams> params, double* score,
-                         const TreeLabels& labels = {}, const RawTable* raw = nullptr,
-                         std::span<const RowIdx> others = {});
+                         const TreeLabels& labels = {}, const RawTable* raw = nullptr, bool adds_to_others = false);
 
   // Several rounds on all rows: gradients follow from the scores, to which every round adds its trees. Ends after a
   // round with a tree of one leaf, or with a leaf value that is not within `largest`. `hessian` nullptr: every hessian

@@ -6,34 +6,44 @@
 
 #include "core/index.h"
 #include "core/largest.h"
-#include "core/memory.h"
 #include "core/random.h"
 #include "kernels/kernels.h"
 
 namespace gossamer {
 // ---- the lists ----
 
-BlockPlaces::BlockPlaces(const std::vector<std::int64_t>& n_inside) : n_before_(n_inside.size() + 1) {
-  std::partial_sum(n_inside.begin(), n_inside.end(), n_before_.begin() + 1);
+BlockPlaces::BlockPlaces(const std::vector<std::int64_t>& n_listed) : n_before_(n_listed.size() + 1) {
+  std::partial_sum(n_listed.begin(), n_listed.end(), n_before_.begin() + 1);
 }
 
-std::int64_t BlockPlaces::outside(std::int64_t block) const {
-  return n_inside() + block * kSampleBlock - inside(block);
-}
-
-void write_rows(const std::uint64_t* inside, const BlockPlaces& places, std::int64_t block, std::int64_t n_rows,
+void write_rows(const std::uint64_t* listed, const BlockPlaces& places, std::int64_t block, std::int64_t n_rows,
                 RowIdx* rows) {
   const std::int64_t first = block * kSampleBlock;
-  const std::int64_t n = std::min(kSampleBlock, n_rows - first);
-  const std::int64_t n_words = count_words(n);
-  std::uint64_t outside[kBlockWords];
-  for (std::int64_t w = 0; w < n_words; ++w) outside[w] = ~inside[w];
-  if (n % 64 != 0) outside[n_words - 1] &= (std::uint64_t{1} << (n % 64)) - 1;
-  const std::int64_t n_inside = places.inside(block + 1) - places.inside(block);
-  RowIdx* const to_inside = rows + places.inside(block);
-  RowIdx* const to_outside = rows + places.outside(block);
-  kernels().list_bits(inside, n_words, static_cast<RowIdx>(first), to_inside, to_inside + n_inside);
-  kernels().list_bits(outside, n_words, static_cast<RowIdx>(first), to_outside, to_outside + n - n_inside);
+  const std::int64_t n_words = count_words(std::min(kSampleBlock, n_rows - first));
+  kernels().list_bits(listed, n_words, static_cast<RowIdx>(first), rows + places.begin(block),
+                      rows + places.begin(block + 1));
+}
+
+Buffer<RowIdx> rows_outside(Team& team, const RowIdx* rows, std::int64_t n_inside, std::int64_t n_rows) {
+  std::vector<std::int64_t> n_outside(at(count_sample_blocks(n_rows)));
+  Buffer<std::uint64_t> outside(count_words(n_rows));
+  for_blocks(team, n_rows, kSampleBlock, [&](std::int64_t begin, std::int64_t end, std::int64_t b, int) {
+    std::uint64_t* const words = outside.data() + begin / 64;
+    const std::int64_t n_words = count_words(end - begin);
+    std::fill_n(words, n_words, ~std::uint64_t{0});
+    if (end % 64 != 0) words[n_words - 1] = (std::uint64_t{1} << (end % 64)) - 1;
+    const RowIdx* row = std::lower_bound(rows, rows + n_inside, static_cast<RowIdx>(begin));
+    for (; row != rows + n_inside && static_cast<std::int64_t>(*row) < end; ++row) {
+      outside[*row / 64] &= ~(std::uint64_t{1} << (*row % 64));
+    }
+    for (std::int64_t w = 0; w < n_words; ++w) n_outside[at(b)] += std::popcount(words[w]);
+  });
+  const BlockPlaces places(n_outside);
+  Buffer<RowIdx> listed(places.n_listed());
+  for_blocks(team, n_rows, kSampleBlock, [&](std::int64_t begin, std::int64_t, std::int64_t b, int) {
+    write_rows(outside.data() + begin / 64, places, b, n_rows, listed.data());
+  });
+  return listed;
 }
 
 void keep_one(std::int64_t n_rows, std::uint64_t key, std::vector<std::int64_t>& n_inside, std::uint64_t* inside) {
@@ -76,7 +86,7 @@ std::int64_t sample_rows(Team& team, std::int64_t n_rows, double fraction_negati
   for_blocks(team, n_rows, kSampleBlock, [&](std::int64_t begin, std::int64_t, std::int64_t b, int) {
     write_rows(inside.data() + begin / 64, places, b, n_rows, rows);
   });
-  return places.n_inside();
+  return places.n_listed();
 }
 
 }  // namespace gossamer

@@ -309,10 +309,15 @@ struct PackedSearch {
         V8d gain;
         Mask8 admissible = p_.gains_of(sums[i], gain) & static_cast<Mask8>(kept >> (8 * i));
         kept &= ~(uint64_t{255} << (8 * i));
-        for (admissible &= at_least(gain, fill8(best.gain)); admissible != 0; admissible &= admissible - 1) {
-          const int k = __builtin_ctz(admissible);
-          if (!beats(gain[k], features_[k]->feature, best.gain, best.feature)) continue;
-          best = {gain[k], features_[k]->feature, bin + i, false};
+        admissible &= at_least(gain, fill8(best.gain));
+        if (admissible == 0) continue;
+        // Of the largest gain alone: one after another, the gains of a bin are hard to predict branches.
+        const double largest = _mm512_mask_reduce_max_pd(admissible, raw(gain));
+        admissible = _mm512_mask_cmp_pd_mask(admissible, raw(gain), _mm512_set1_pd(largest), _CMP_EQ_OQ);
+        for (; admissible != 0; admissible &= admissible - 1) {
+          const int32_t feature = features_[__builtin_ctz(admissible)]->feature;
+          if (!beats(largest, feature, best.gain, best.feature)) continue;
+          best = {largest, feature, bin + i, false};
           improved = true;
         }
       }

@@ -115,7 +115,7 @@ TEST_SUITE("round_grower") {
                                  expected.data() + static_cast<std::int64_t>(k) * n);
             }
             grower.grow(team, gradient.data(), nullptr, inside.data(), n_inside, params, score.data(), {}, nullptr,
-                        outside);
+                        true);
             CHECK(first_difference(score, expected) == -1);
           }
         }

@@ -20,7 +20,8 @@ RowSample draw_rows(std::int64_t n, double fraction_negative, double fraction_po
   Team team(n_threads);
   std::vector<RowIdx> rows(at(n));
   const auto n_in = sample_rows(team, n, fraction_negative, fraction_positive, label, key, rows.data());
-  return {{rows.begin(), rows.begin() + n_in}, {rows.begin() + n_in, rows.end()}};
+  Buffer<RowIdx> out = rows_outside(team, rows.data(), n_in, n);
+  return {{rows.begin(), rows.begin() + n_in}, {out.begin(), out.end()}};
 }
 
 }  // namespace

@@ -1249,7 +1249,7 @@ def sample_rows(
     n_threads: int,
 ) -> int:
     """
-    Draws a bag of rows. Returns how many of `rows` are in it; the others are outside.
+    Draws a bag of rows and writes them to `rows`. Returns how many there are.
     """
 
 class GradientSampler:
@@ -1287,7 +1287,7 @@ class GradientSampler:
         """
         Keeps the rows of largest score and draws others, whose gradients are weighted.
 
-        The first n_top + n_other of `rows` are the sample, the others are outside; both increase.
+        The first n_top + n_other of `rows` become the sample, in increasing order.
         """
 
     def sample_mvs(
@@ -1745,15 +1745,12 @@ class Grower:
         score: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
         n_threads: int,
         raw: object | None = None,
-        others: Annotated[
-            NDArray[numpy.uint32], dict(shape=(None,), order="C", device="cpu", writable=False)
-        ]
-        | None = None,
+        adds_to_others: bool = False,
     ) -> list[Tree]:
         """
         Grows the trees of a round (arrays are output-major) and adds their values to the scores of
-        their rows; with labels, leaf values are refitted. `others`: all rows outside `rows`, to
-        whose scores the trees are added, too.
+        their rows; with labels, leaf values are refitted. `adds_to_others`: trees are added
+        to the scores of all rows outside `rows`, too.
         """
 
     def grow_rounds(

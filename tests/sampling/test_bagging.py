@@ -28,7 +28,7 @@ def test_every_row_is_inside_or_outside() -> None:
     assert bag.inside.dtype == bag.outside.dtype == np.uint32
     rows = np.concatenate([bag.inside, bag.outside])
     np.testing.assert_array_equal(np.sort(rows), np.arange(N_ROWS))
-    for part in bag:
+    for part in (bag.inside, bag.outside):
         assert np.all(np.diff(part.astype(np.int64)) > 0)
 
 

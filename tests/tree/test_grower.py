@@ -82,11 +82,18 @@ def test_scores_of_all_rows_get_the_leaf_values() -> None:
 
 def test_rows_outside_the_bag_get_scores_too() -> None:
     inside = np.arange(0, 400, 2, dtype=np.uint32)
-    bag = Bag(inside, inside + 1)
+    bag = Bag(inside, 400)
     score = np.zeros(400)
     (tree,) = make_grower().grow(GRADIENTS, bag, 0, score, TARGETS, 1)
     assert tree.leaf_count.sum() == 200
     assert set(score) == set(tree.leaf_value)
+
+
+@pytest.mark.parametrize("rows", [[0, 2, 1], [5, 5], [399, 0]], ids=str)
+def test_rows_of_a_bag_must_increase(rows: list[int]) -> None:
+    bag = Bag(np.array(rows, dtype=np.uint32), 400)
+    with pytest.raises(ValueError, match="rows must increase"):
+        make_grower().grow(GRADIENTS, bag, 0, np.zeros(400), TARGETS, 1)
 
 
 def test_a_tree_that_cannot_split_adds_nothing() -> None:
@@ -119,7 +126,7 @@ def test_trees_side_by_side_are_those_grown_one_after_another(n_outputs: int, ba
     bag = None
     if bagged:
         rows = np.arange(400, dtype=np.uint32)
-        bag = Bag(rows[rows % 3 > 0], rows[rows % 3 == 0])
+        bag = Bag(rows[rows % 3 > 0], 400)
     found = []
     for n_threads in (1, 2, 3, 8):
         score = np.zeros(400 * n_outputs)

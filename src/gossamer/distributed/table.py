@@ -120,14 +120,14 @@ class OwnRowsGrower:
         score: Scores,
         n_threads: int,
         raw: Values | None = None,
-        others: npt.NDArray[np.uint32] | None = None,
+        adds_to_others: bool = False,
     ) -> list[_native.Tree]:
         """See `_native.Grower.grow`; arrays are about this worker's rows."""
         n_trees = 1 if self._vector_leaves else len(params)
         with self._group.traffic.count_trees(n_trees):
             self._check(gradient)
             return self._native.grow(
-                gradient, hessian, rows, params, label, score, n_threads, raw, others
+                gradient, hessian, rows, params, label, score, n_threads, raw, adds_to_others
             )
 
     def stats(self) -> dict[str, float]:
@@ -152,7 +152,7 @@ class ShardGrower(OwnRowsGrower):
         score: Scores,
         n_threads: int,
         raw: Values | None = None,
-        others: npt.NDArray[np.uint32] | None = None,
+        adds_to_others: bool = False,
     ) -> list[_native.Tree]:
         """See `_native.Grower.grow`; arrays are about all rows."""
         shard = self._shard
@@ -167,7 +167,7 @@ class ShardGrower(OwnRowsGrower):
             own,
             n_threads,
             raw,
-            None if others is None else shard.own_rows(others),
+            adds_to_others,
         )
         if any(tree.n_leaves > 1 for tree in trees):
             shard.share(score, own)

@@ -84,8 +84,8 @@ def predict_tree_bytes(
 
     A worker builds the histogram of the smaller child of every split, and sends the cells of the
     features that others own to their owners: 8 bytes for a cell, or 20 where the worker has more
-    than 8,191 rows of the leaf (2,047 if some gradients are far larger than others), and one bit for
-    an empty cell. Then it sends the best splits of its own features to all others.
+    than 8,191 rows of the leaf (2,047 if some gradients are far larger than the typical one), and
+    one bit for an empty cell. Then it sends the best splits of its own features to all others.
 
     Args:
         smaller_children: For each split: the rows of the child that has fewer.

@@ -91,13 +91,20 @@ class Bagging(RowSampler):
             n_inside = _native.sample_rows(
                 len(rows), *self._fractions, self._label, key, rows, n_threads
             )
-            bag = Bag(rows[:n_inside], rows[n_inside:])
-            if self._queries is not None:
-                bag = _rows_of(self._queries, bag)
-            if self._window is not None:
-                bag = Bag(*(_rows_within(self._window, rows) for rows in bag))
-            self._bags[draw, tree] = bag
+            bag = self._bags[draw, tree] = self._as_bag(rows[:n_inside])
         return bag
+
+    def _as_bag(self, drawn: npt.NDArray[np.uint32]) -> Bag:
+        """Return the rows, or the rows of the queries, that were drawn."""
+        if self._queries is not None:
+            is_drawn = np.zeros(len(self._queries) - 1, dtype=bool)
+            is_drawn[drawn] = True
+            drawn = np.flatnonzero(np.repeat(is_drawn, np.diff(self._queries))).astype(np.uint32)
+        if self._window is None:
+            return Bag(drawn, self._n_rows)
+        begin, end = self._window.begin, self._window.end
+        first, last = np.searchsorted(drawn, [begin, end])
+        return Bag(drawn[first:last] - np.uint32(begin), end - begin)
 
     @property
     def draws_on_device(self) -> bool:
@@ -110,18 +117,3 @@ class Bagging(RowSampler):
             return None
         key = make_key(self._seed, Stream.BAGGING, n_round // self._freq, 0)
         return rows.sample_rows(self._fractions, self._label is not None, key)
-
-
-def _rows_within(window: RowWindow, rows: npt.NDArray[np.uint32]) -> npt.NDArray[np.uint32]:
-    """The rows, which increase, that are in a window; its first row is 0."""
-    first, last = np.searchsorted(rows, [window.begin, window.end])
-    return rows[first:last] - np.uint32(window.begin)
-
-
-def _rows_of(queries: npt.NDArray[np.int64], bag: Bag) -> Bag:
-    """The rows of the queries in a bag, and of those outside."""
-    is_inside = np.zeros(len(queries) - 1, dtype=bool)
-    is_inside[bag.inside] = True
-    row_inside = np.repeat(is_inside, np.diff(queries))
-    inside, outside = (np.flatnonzero(rows).astype(np.uint32) for rows in (row_inside, ~row_inside))
-    return Bag(inside, outside)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import ClassVar, Final, NamedTuple, Protocol
+from dataclasses import dataclass
+from functools import cached_property
+from typing import ClassVar, Final, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -16,11 +18,24 @@ from gossamer.params import Params
 ROUNDING: Final = 1e-12
 
 
-class Bag(NamedTuple):
-    """Rows in the bag and rows outside it (uint32, increasing)."""
+@dataclass(frozen=True)
+class Bag:
+    """Some of `n_rows` rows (uint32, increasing).
+
+    Example:
+        >>> Bag(np.array([0, 2], dtype=np.uint32), 4).outside
+        array([1, 3], dtype=uint32)
+    """
 
     inside: npt.NDArray[np.uint32]
-    outside: npt.NDArray[np.uint32]
+    n_rows: int
+
+    @cached_property
+    def outside(self) -> npt.NDArray[np.uint32]:
+        """All other rows."""
+        is_outside = np.ones(self.n_rows, dtype=bool)
+        is_outside[self.inside] = False
+        return np.flatnonzero(is_outside).astype(np.uint32)
 
 
 class RowsOnDevice(Protocol):

@@ -84,8 +84,7 @@ class Goss(GradientSampler):
         rows = self._take_rows()
         key = make_key(self._seed, Stream.GOSS, n_round, tree)
         self._native.sample_goss(*counts, key, gradients.gradient, hessian, rows, n_threads)
-        n_inside = sum(counts)
-        return Bag(rows[:n_inside], rows[n_inside:])
+        return Bag(rows[: sum(counts)], self._n_rows)
 
     def draw_on_device(self, n_round: int, rows: RowsOnDevice) -> int | None:
         """See `RowSampler`."""

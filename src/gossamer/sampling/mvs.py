@@ -63,7 +63,7 @@ class Mvs(GradientSampler):
         key = make_key(self._seed, Stream.MVS, n_round, tree)
         n_expected = self._share * self._n_rows
         n_inside = self._native.sample_mvs(n_expected, key, gradient, hessian, rows, n_threads)
-        return Bag(rows[:n_inside], rows[n_inside:])
+        return Bag(rows[:n_inside], self._n_rows)
 
     def draw_on_device(self, n_round: int, rows: RowsOnDevice) -> int | None:
         """See `RowSampler`."""

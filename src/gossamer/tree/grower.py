@@ -382,9 +382,7 @@ class TreeGrower:
         if rows is not None and self.gathers(len(rows)):
             trees = self._samples.grow(gradients, rows, self._settings, label, score, n_threads)
         else:
-            others = {}
-            if bag is not None and self._raw is None and self._table.is_whole:
-                others["others"] = bag.outside
+            adds_to_others = bag is not None and self._raw is None and self._table.is_whole
             trees = self._native.grow(
                 gradients.gradient,
                 gradients.hessian,
@@ -394,9 +392,9 @@ class TreeGrower:
                 score,
                 n_threads,
                 self._raw if is_linear else None,
-                **others,
+                adds_to_others,
             )
-            if others:
+            if adds_to_others:
                 return trees
         if bag is not None:
             for tree, output in zip(trees, np.split(score, len(trees)), strict=True):
