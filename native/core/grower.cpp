@@ -79,8 +79,7 @@ Tree Grower::grow(Team& team, const float* gradient, const float* hessian, const
     grow_nodes(team);
     note_growth();
     const Timer timer(stats_.scores, stats_.is_timed);
-    const double least_gain = params_->shape.prune_below;
-    const bool pruned = least_gain > 0.0 && prune_tree(nodes_, least_gain, committed_);
+    const bool pruned = params_->shape.prune_below > 0.0 && prune_tree(nodes_, params_->shape.prune_below, committed_);
     const GrownTree grown{data_,  task,    *evaluator_, monotone_, rows_,
                           nodes_, values_, committed_,  pruned,    adds_to_others};
     Tree tree = finish_tree(team, grown, labels, raw, score);

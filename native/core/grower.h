@@ -44,15 +44,15 @@ class Grower {
   // Grows a tree on `rows` (nullptr: all rows) and adds its values to score[row] of those rows, or output by output to
   // score[k * n_all + row]. A tree that could not split has one leaf and adds nothing. `hessian` nullptr: every
   // hessian is 1. With labels, leaf values are refitted; with a raw table leaves get linear models. `adds_to_others`:
-  // the tree is added to the scores of all rows outside `rows`, which increase, too; not together with a raw table.
-  // After an exception the scores are what they were, and the next call starts from scratch.
+  // rows outside `rows`, which increase, get the tree, too; not together with a raw table. After an exception the
+  // scores are what they were, and the next call starts from scratch.
   Tree grow(Team& team, const float* gradient, const float* hessian, const RowIdx* rows, std::int64_t n_rows,
             std::span<const GrowParams> params, double* score, const TreeLabels& labels = {},
             const RawTable* raw = nullptr, bool adds_to_others = false, const GradientSource* source = nullptr);
   // On all rows, with gradients that follow from the scores: they are rounded while they are computed, and not stored.
   Tree grow(Team& team, const GradientSource& source, const GrowParams& params, double* score) {
-    return grow(team, nullptr, nullptr, nullptr, source.targets.n_rows, std::span(&params, 1), score, {}, nullptr,
-                false, &source);
+    const std::int64_t n = source.targets.n_rows;
+    return grow(team, nullptr, nullptr, nullptr, n, std::span(&params, 1), score, {}, nullptr, false, &source);
   }
   // Whether that is possible: only histograms of one output take such gradients.
   bool takes_source(const GrowParams& params) const {

@@ -145,11 +145,17 @@ void HistogramBuilder::build(Team& team, const HistogramShape& shape, const Quan
   plan(team.n_threads(), shape, pages.ranges().size() == 1, histograms, may_wait);
   bool is_first = true;
   const auto add = [&](const RowPage& page) {
-    team.for_each_in_order(std::ssize(tasks_), [&](std::int64_t t, int thread) {
+    const auto add_task = [&](std::int64_t t, int thread) {
       const Task& task = tasks_[at(t)];
       if (is_first && !task.leaf->take_out) clear_group(shape, task.group, *task.target);
       add_page(task, shape, rows, leaf_rows, page, scratch_[at(thread)]);
-    });
+    };
+    // The parts of a single leaf are equal, and in the order of the table.
+    if (histograms.size() == 1) {
+      team.for_each(std::ssize(tasks_), add_task);
+    } else {
+      team.for_each_in_order(std::ssize(tasks_), add_task);
+    }
     is_first = false;
   };
   pages.for_each(std::ref(add));

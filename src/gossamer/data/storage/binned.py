@@ -12,6 +12,7 @@ import numpy.typing as npt
 from gossamer import _native
 from gossamer.binning import Binning, find_bins
 from gossamer.data.table.matrix import Table, Values
+from gossamer.errors import DataError
 from gossamer.params import Params
 from gossamer.threads import resolve_threads
 
@@ -176,16 +177,25 @@ def bin_values(
         "costs": SPARSE_COSTS,
         "n_threads": n_threads,
     }
-    if isinstance(values, _native.SparseMatrix):
-        bins, choice = _native.bin_sparse(values, **arguments)
-    else:
-        assert binning.zero_share is not None  # found just now
-        bins, choice = _native.bin_dense(
-            values,
-            may_miss=binning.may_miss,
-            zero_share=binning.zero_share,
-            **arguments,
-        )
+    try:
+        if isinstance(values, _native.SparseMatrix):
+            bins, choice = _native.bin_sparse(values, **arguments)
+        else:
+            assert binning.zero_share is not None  # found just now
+            bins, choice = _native.bin_dense(
+                values,
+                may_miss=binning.may_miss,
+                zero_share=binning.zero_share,
+                **arguments,
+            )
+    except ValueError as error:
+        if "missing value" not in str(error):
+            raise
+        raise DataError.because(
+            "the table was changed while it was read",
+            got="a missing value in a column that had none",
+            hint="Stop the thread that writes to the table, or pass a copy.",
+        ) from None
     return BinnedTable(binning, bins, choice)
 
 
