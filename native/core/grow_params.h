@@ -69,10 +69,10 @@ struct GrowParams {
 
 // Seconds per stage, and amounts of work.
 struct GrowStats {
-  double quantize = 0, partition = 0, build = 0, search = 0, scores = 0;  // seconds; of trees that are timed
-  // Trees of few rows are not: each stage of a batch takes about as long as reading the clock.
+  double quantize = 0, partition = 0, build = 0, search = 0, scores = 0;
+  // Trees of fewer rows are not timed: their stages take hardly longer than reading the clock.
   static constexpr std::int64_t kTimedRows = 5000;
-  bool is_timed = true;          // the tree that is grown now
+  bool is_timed = true;          // whether the tree that is grown now is timed
   std::int64_t built_rows = 0;   // rows added to histograms
   std::int64_t wasted_rows = 0;  // rows of nodes that were expanded ahead but never committed
   std::int64_t partitioned_rows = 0, expanded = 0, committed = 0, batches = 0;
