@@ -150,8 +150,8 @@ void HistogramBuilder::build(Team& team, const HistogramShape& shape, const Quan
       if (is_first && !task.leaf->take_out) clear_group(shape, task.group, *task.target);
       add_page(task, shape, rows, leaf_rows, page, scratch_[at(thread)]);
     };
-    // The parts of a single leaf are equal, and in the order of the table.
-    if (histograms.size() == 1) {
+    // The parts of one leaf and one group of lanes are equal, and in the order of the table.
+    if (histograms.size() == 1 && shape.matrix->groups().size() == 1 && !shape.has_sparse()) {
       team.for_each(std::ssize(tasks_), add_task);
     } else {
       team.for_each_in_order(std::ssize(tasks_), add_task);

@@ -174,6 +174,19 @@ TEST_SUITE("round_grower") {
             for (std::size_t k = 0; k < trees.size(); ++k) CHECK(same_tree(trees[k], expected[k]));
             CHECK(first_difference(score, expected_score) == -1);
             CHECK(grower.stats().wide_rounds == plain.stats().wide_rounds);
+            // So many rounds that some are tried on one thread.
+            if (weighted && n_threads > 1) {
+              constexpr std::int64_t kMany = 20;
+              std::vector<double> one_score(size, 0.0), many_score(size, 0.0);
+              RoundGrower one(matrix), many(matrix);
+              const auto expected_many =
+                  one.grow_rounds(alone, kMany, loss, targets, gradient.data(), h, params, one_score.data(), 1e30);
+              const auto found =
+                  many.grow_rounds(team, kMany, loss, targets, gradient.data(), h, params, many_score.data(), 1e30);
+              REQUIRE(found.size() == expected_many.size());
+              for (std::size_t k = 0; k < found.size(); ++k) CHECK(same_tree(found[k], expected_many[k]));
+              CHECK(first_difference(many_score, one_score) == -1);
+            }
             // After a tree with hessians, which has another layout.
             std::vector<double> again(size, 0.0), other(size, 0.0);
             grower.grow(team, gradient.data(), hessian.data(), nullptr, n, params, other.data());
