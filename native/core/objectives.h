@@ -30,7 +30,7 @@ struct RowLoss {
   double weight_negative = 1.0;
   double weight_positive = 1.0;
 
-  // `hessian` may be nullptr where `kind` is squared and there are no weights.
+  // `hessian` may be nullptr if the loss is squared and rows have no weights.
   void fill(Team& team, const RowTargets& targets, const double* score, float* gradient, float* hessian) const;
   // Of rows begin ... end - 1, by one thread; the results of row `begin` come first. Not for softmax.
   void fill_rows(const RowTargets& targets, const double* score, std::int64_t begin, std::int64_t end, float* gradient,

@@ -46,8 +46,8 @@ struct RowBlock {
   }
 };
 
-// The gradients of a sample, one after another in memory that is free now: they are read twice. The same task where
-// there is no memory.
+// Copies the gradients of a sample to memory that is free now, because they are read twice. Returns the task itself if
+// there is no such memory.
 TreeTask gather_sample(Team& team, const TreeTask& task) {
   const LeafRows::Spare spare = task.leaf_rows->spare(task.n_rows);
   if (task.rows == nullptr || spare.first == nullptr) return task;

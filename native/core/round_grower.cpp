@@ -12,6 +12,12 @@ namespace {
 // With more rows a join costs little compared with the work between two joins.
 constexpr std::int64_t kMaxRowsSideBySide = 500000;
 
+// Whether features that one tree has paid for are free for the next one.
+bool remembers_costs(const GrowParams& params) {
+  const FeatureLimits* const limits = params.search.limits.get();
+  return limits != nullptr && limits->costs && limits->costs->remembers();
+}
+
 // Several rounds of a small table. Where cores share no cache, its threads may wait for each other longer than they
 // work. Trees do not depend on threads: the first rounds are timed on all threads and on one, in turns, and the others
 // run as is faster.
@@ -66,9 +72,7 @@ std::vector<Tree> RoundGrower::grow(Team& team, const float* gradient, const flo
   const auto n_outputs = static_cast<std::int64_t>(params.size());
   const std::int64_t n_threads = team.n_threads();
   const std::int64_t n_all = data_.matrix->n_rows();
-  // Features that one tree has paid for are free for the next one.
-  const FeatureLimits* const limits = params[0].search.limits.get();
-  const bool remembers = limits != nullptr && limits->costs && limits->costs->remembers();
+  const bool remembers = remembers_costs(params[0]);
   const auto grow_one = [&](Grower& grower, Team& own, std::int64_t k, const GrowParams& p) {
     const std::int64_t first = k * n_all;
     const float* const h = hessian != nullptr ? hessian + first : nullptr;
@@ -102,9 +106,8 @@ std::vector<Tree> RoundGrower::grow_rounds(Team& team, std::int64_t n_rounds, co
                                            const RowTargets& targets, float* gradient, float* hessian,
                                            std::span<const GrowParams> params, double* score, double largest) {
   const GradientSource source{loss, targets, score, hessian != nullptr};
-  const FeatureLimits* const limits = params[0].search.limits.get();
-  const bool remembers = limits != nullptr && limits->costs && limits->costs->remembers();
-  const bool rounds_at_once = loss.n_outputs == 1 && !remembers && growers_[0]->takes_source(params[0]);
+  const bool rounds_at_once =
+      loss.n_outputs == 1 && !remembers_costs(params[0]) && growers_[0]->takes_source(params[0]);
   std::vector<Tree> trees;
   bool goes_on = true;
   const auto add = [&](Tree tree) {

@@ -270,7 +270,7 @@ RowSplitter SortedEvaluator::splitter(std::int32_t node, RowRange rows, const Be
 }
 
 void SortedEvaluator::rows_were_split(Team& team, std::span<const SplitNode> nodes) {
-  const Timer timer(task_.stats->partition);
+  const Timer timer(task_.stats->partition, task_.stats->is_timed);
   if (lists_.used().empty()) return;
   std::vector<SortedLists::Split> splits;
   for (const SplitNode& node : nodes) {

@@ -164,7 +164,7 @@ bool VectorEvaluator::find_units(Team& team, const float* values, std::vector<fl
 }
 
 void VectorEvaluator::quantize(Team& team) {
-  const Timer timer(task_.stats->quantize);
+  const Timer timer(task_.stats->quantize, task_.stats->is_timed);
   task_.stats->rounds += 1;
   find_units(team, task_.gradient, gradient_unit_);
   constant_hessian_ = task_.hessian == nullptr || find_units(team, task_.hessian, hessian_unit_);
@@ -312,7 +312,7 @@ void VectorEvaluator::evaluate(Team& team, std::span<const LeafJob> jobs, std::s
   allowed_.draw(jobs);
   const std::vector<Family> families = make_families(jobs);
   build(team, jobs, families);
-  const Timer timer(task_.stats->search);
+  const Timer timer(task_.stats->search, task_.stats->is_timed);
   std::vector<Found> best(jobs.size());
   search(team, jobs, families, best);
   // A leaf beyond the budget does not keep its histogram: its children are both built from rows.

@@ -18,7 +18,7 @@ constexpr std::int64_t kPieceRows = 4096;  // least rows per build task
 }  // namespace
 
 void VectorEvaluator::build(Team& team, std::span<const LeafJob> jobs, const std::vector<Family>& families) {
-  const Timer timer(task_.stats->build);
+  const Timer timer(task_.stats->build, task_.stats->is_timed);
   std::vector<const LeafJob*> built;
   for (const Family& family : families) {
     for (const std::size_t i : family.built) built.push_back(&jobs[i]);

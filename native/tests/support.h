@@ -89,25 +89,20 @@ struct CellSums {
 // The forms of a row's cell, as kernels/layout.inl chooses them: packed ones with 0 and 2 extra bits.
 enum class Form { packed, packed_fine, constant_hessian, wide };
 
+inline void set_packed(CellLayout& layout, int count_bits, int hessian_bits, int gradient_bits) {
+  layout.count_bits = count_bits;
+  layout.row_hessian_bits = hessian_bits;
+  layout.hessian_bits = hessian_bits + count_bits;
+  layout.max_rows = (1 << count_bits) - 1;
+  layout.gradient_limit = 1 << gradient_bits;
+  layout.hessian_limit = (1 << hessian_bits) - 1;
+}
+
 inline CellLayout layout_of(Form form) {
   CellLayout layout;
   switch (form) {
-    case Form::packed:
-      layout.count_bits = 13;
-      layout.row_hessian_bits = 11;
-      layout.hessian_bits = 24;
-      layout.max_rows = (1 << 13) - 1;
-      layout.gradient_limit = 1 << 13;
-      layout.hessian_limit = (1 << 11) - 1;
-      break;
-    case Form::packed_fine:
-      layout.count_bits = 11;
-      layout.row_hessian_bits = 15;
-      layout.hessian_bits = 26;
-      layout.max_rows = (1 << 11) - 1;
-      layout.gradient_limit = 1 << 15;
-      layout.hessian_limit = (1 << 15) - 1;
-      break;
+    case Form::packed: set_packed(layout, 13, 11, 13); break;
+    case Form::packed_fine: set_packed(layout, 11, 15, 15); break;
     case Form::constant_hessian:
       layout.count_bits = 16;
       layout.max_rows = (1 << 16) - 1;
