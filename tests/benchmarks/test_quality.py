@@ -42,6 +42,17 @@ def test_intervals() -> None:
     assert "inside, %" in format_intervals(runs)
 
 
+def test_intervals_are_those_of_mapie() -> None:
+    pytest.importorskip("mapie")
+    own, peer, tight = (
+        run_job(Job("made_noisy", 0, name, 300, 1))
+        for name in ("gossamer_cv_plus", "mapie_cv_plus", "gossamer_tight")
+    )
+    assert [run["width"] for run in own] == pytest.approx([run["width"] for run in peer], rel=1e-6)
+    assert [run["coverage"] for run in own] == [run["coverage"] for run in peer]
+    assert all(run["width"] < other["width"] for run, other in zip(tight, peer, strict=True))
+
+
 def test_packed_tables_are_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pd = pytest.importorskip("pandas")
     pytest.importorskip("pyarrow")
