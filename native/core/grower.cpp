@@ -63,14 +63,14 @@ void Grower::choose_evaluator(std::span<const GrowParams> params) {
 
 Tree Grower::grow(Team& team, const float* gradient, const float* hessian, const RowIdx* rows, std::int64_t n_rows,
                   std::span<const GrowParams> params, double* score, const TreeLabels& labels, const RawTable* raw,
-                  bool adds_to_others, const GradientSource* source) {
+                  bool adds_to_others, SharedRoot* root, const GradientSource* source) {
   choose_evaluator(params);
   params_ = &params.front();
   n_outputs_ = params.size();
   limits_ = params_->search.limits.get();
   const std::int64_t n = rows != nullptr ? n_rows : data_.matrix->n_rows();
-  const TreeTask task{gradient, hessian,          rows,        n,     params, &rows_, &monotone_,
-                      &stats_,  rounds_in_place_, row_values_, source};
+  const TreeTask task{gradient, hessian,          rows,        n,      params, &rows_, &monotone_,
+                      &stats_,  rounds_in_place_, row_values_, source, root};
   if (pages_ && raw != nullptr) throw std::invalid_argument("linear leaves cannot be fitted on pages");
   stats_.is_timed = n >= GrowStats::kTimedRows;
   try {

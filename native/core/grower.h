@@ -48,11 +48,12 @@ class Grower {
   // scores are what they were, and the next call starts from scratch.
   Tree grow(Team& team, const float* gradient, const float* hessian, const RowIdx* rows, std::int64_t n_rows,
             std::span<const GrowParams> params, double* score, const TreeLabels& labels = {},
-            const RawTable* raw = nullptr, bool adds_to_others = false, const GradientSource* source = nullptr);
+            const RawTable* raw = nullptr, bool adds_to_others = false, SharedRoot* root = nullptr,
+            const GradientSource* source = nullptr);
   // On all rows, with gradients that follow from the scores: they are rounded while they are computed, and not stored.
   Tree grow(Team& team, const GradientSource& source, const GrowParams& params, double* score) {
     const std::int64_t n = source.targets.n_rows;
-    return grow(team, nullptr, nullptr, nullptr, n, std::span(&params, 1), score, {}, nullptr, false, &source);
+    return grow(team, nullptr, nullptr, nullptr, n, std::span(&params, 1), score, {}, nullptr, false, nullptr, &source);
   }
   // Whether that is possible: only histograms of one output take such gradients.
   bool takes_source(const GrowParams& params) const {
@@ -61,13 +62,12 @@ class Grower {
   }
   Tree grow(Team& team, const float* gradient, const float* hessian, const RowIdx* rows, std::int64_t n_rows,
             const GrowParams& params, double* score, const float* label = nullptr, const RawTable* raw = nullptr,
-            bool adds_to_others = false) {
+            bool adds_to_others = false, SharedRoot* root = nullptr) {
     return grow(team, gradient, hessian, rows, n_rows, std::span(&params, 1), score, TreeLabels{label, true}, raw,
-                adds_to_others);
+                adds_to_others, root);
   }
 
-  // From now on, rounded gradients take the place of the gradients, which are of no use after a tree. Wide ones do not
-  // fit there: they go to this memory, where it is large enough.
+  // From now on, rounded gradients take the place of the gradients; wide ones go to this memory, where they fit.
   void round_in_place(std::span<std::uint32_t> memory) {
     rounds_in_place_ = true;
     row_values_ = memory;

@@ -33,10 +33,6 @@ void HistogramPool::clear() {
   free_large_.clear();
 }
 
-std::int64_t HistogramPool::words_for(bool large) const {
-  return large ? 2 * n_cells_ + (n_cells_ + 1) / 2 : n_cells_ * (wide_ ? 2 : 1);
-}
-
 bool HistogramPool::exhausted(bool large) const {
   const auto& free = large ? free_large_ : free_small_;
   const std::int64_t idle = std::ssize(large ? free_small_ : free_large_) * bytes_of(!large);

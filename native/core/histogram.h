@@ -23,6 +23,9 @@ struct Histogram {
   Buffer<std::uint64_t> light;
   bool large = false;
 
+  static std::int64_t words_of(std::int64_t n_cells, bool large, bool wide) {
+    return large ? 2 * n_cells + (n_cells + 1) / 2 : n_cells * (wide ? 2 : 1);
+  }
   void* cells(std::int64_t first, const CellLayout& layout) { return words.data() + first * (layout.wide ? 2 : 1); }
   LargeCells sums(std::int64_t n_cells) {
     auto* const base = reinterpret_cast<std::int64_t*>(words.data());
@@ -44,7 +47,7 @@ class HistogramPool {
   std::int64_t largest_bytes() const { return std::max<std::int64_t>(bytes_of(true), 1); }
 
  private:
-  std::int64_t words_for(bool large) const;
+  std::int64_t words_for(bool large) const { return Histogram::words_of(n_cells_, large, wide_); }
   std::int64_t light_words() const { return n_light_ * (wide_ ? 2 : 1); }
   std::int64_t bytes_of(bool large) const { return 8 * (words_for(large) + light_words()); }
 

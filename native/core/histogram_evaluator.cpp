@@ -9,6 +9,7 @@
 #include "core/index.h"
 #include "core/layout.h"
 #include "core/random.h"
+#include "core/shared_roots.h"
 #include "core/timer.h"
 
 namespace gossamer {
@@ -40,19 +41,26 @@ void HistogramEvaluator::start(Team& team, const TreeTask& task) {
   }
   {
     const Timer timer(task.stats->quantize, task.stats->is_timed);
-    quantised_.start(team, task, data_.matrix->n_rows(), wants_fine_gradients(), data_.exchange);
+    if (task.root == nullptr) {
+      own_rows_.start(team, task, data_.matrix->n_rows(), wants_fine_gradients(), data_.exchange);
+    }
+    quantised_ = task.root != nullptr ? &task.root->rows : &own_rows_;
     task.stats->rounds += 1;
-    task.stats->wide_rounds += quantised_.layout().wide;
+    task.stats->wide_rounds += quantised_->layout().wide;
   }
-  rules_ = scale_rules(given, quantised_.layout());
-  costs_.start(task, quantised_.layout(), data_.exchange);
+  rules_ = scale_rules(given, quantised_->layout());
+  costs_.start(task, quantised_->layout(), data_.exchange);
   plan_features();
   plan_plain_features();
   resident_ = std::make_unique<ResidentRows>(*data_.matrix, sparse_.get());
   pool_.configure(shape_.n_cells, shape_.n_light(), layout().wide, search_->max_histogram_bytes);
   make_scratch(team.n_threads());
   nodes_.resize(1);
-  nodes_[0].sums = quantised_.total();
+  nodes_[0].sums = quantised_->total();
+  if (task.root != nullptr && task.root->is_built && shape_.n_cells > 0) {
+    nodes_[0].histogram = acquire(task.root->histogram.large);
+    std::swap(nodes_[0].histogram->words, task.root->histogram.words);
+  }
   start_sources(team);
 }
 
@@ -82,7 +90,7 @@ void HistogramEvaluator::plan_features() {
   }
   allowed_.start(*search_, std::move(places));
   shape_ = {data_.matrix.get(), sparse_.get(), std::vector<char>(data_.matrix->groups().size(), 0), 0,
-            quantised_.layout()};
+            quantised_->layout()};
   for (const std::int32_t f : allowed_.tree_features()) {
     if (allowed_.where(f) == Searched::histogram && group_of_[at(f)] >= 0) {
       shape_.group_used[at(group_of_[at(f)])] = 1;
@@ -312,7 +320,7 @@ void HistogramEvaluator::build(Team& team, std::span<const LeafJob> jobs) {
   }
   RowPages& pages = data_.pages != nullptr ? *data_.pages : *resident_;
   const bool may_wait = data_.pages == nullptr && data_.exchange == nullptr && !sparse_;
-  builder_.build(team, shape_, quantised_, *task_.leaf_rows, pages, built_, may_wait);
+  builder_.build(team, shape_, *quantised_, *task_.leaf_rows, pages, built_, may_wait);
   if (data_.exchange != nullptr && !data_.exchange->has_all_rows()) {
     builder_.merge(team, shape_, built_);
     if (!votes_) exchange_cells(team, shape_, shares_, built_, *data_.exchange);

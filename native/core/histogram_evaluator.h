@@ -124,7 +124,8 @@ class HistogramEvaluator : public LeafEvaluator {
   GrowData data_;
   TreeTask task_;
   const SplitSearch* search_ = nullptr;
-  QuantisedRows quantised_;
+  QuantisedRows own_rows_;
+  const QuantisedRows* quantised_ = &own_rows_;
   SplitRules rules_;  // in units of the layout
   AllowedFeatures allowed_;
   std::vector<std::int32_t> group_of_;  // by feature; -1: a sparse column

@@ -117,7 +117,7 @@ void HistogramEvaluator::search_lanes(std::span<const SearchedLeaf> leaves, Fami
   const std::int32_t end = block.first + block.n;
   for (const BuiltHistogram* const built : family.built) {
     if (built == nullptr || !built->waits) continue;
-    builder_.build_lanes(shape_, quantised_, *task_.leaf_rows, resident_->first(), *built, block.group,
+    builder_.build_lanes(shape_, *quantised_, *task_.leaf_rows, resident_->first(), *built, block.group,
                          {block.first, block.n}, thread);
   }
   for (std::int32_t lane = block.first, next = lane; lane < end; lane = next) {

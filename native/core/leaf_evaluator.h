@@ -21,6 +21,8 @@
 
 namespace gossamer {
 
+struct SharedRoot;
+
 // Where a tree's rows come from.
 struct GrowData {
   std::shared_ptr<BinMatrix> matrix;
@@ -42,6 +44,7 @@ struct TreeTask {
   bool rounds_in_place = false;            // rounded gradients take the place of the gradients, unless they are wide
   std::span<std::uint32_t> row_values;     // memory for wide ones; one that is too small is not used
   const GradientSource* source = nullptr;  // what gradients of all rows follow from; then `gradient` has none
+  SharedRoot* root = nullptr;              // what was done for several trees together; nullptr: nothing
 };
 
 // A leaf whose best split is wanted. The children of one node come together, the left one first.

@@ -49,8 +49,9 @@ struct RowBlock {
 // Copies the gradients of a sample to memory that is free now, because they are read twice. Returns the task itself if
 // there is no such memory.
 TreeTask gather_sample(Team& team, const TreeTask& task) {
+  if (task.rows == nullptr) return task;
   const LeafRows::Spare spare = task.leaf_rows->spare(task.n_rows);
-  if (task.rows == nullptr || spare.first == nullptr) return task;
+  if (spare.first == nullptr) return task;
   static_assert(sizeof(float) == sizeof(RowIdx));
   auto* const gradient = reinterpret_cast<float*>(spare.first);
   auto* const hessian = reinterpret_cast<float*>(spare.second);

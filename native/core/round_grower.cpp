@@ -73,33 +73,63 @@ std::vector<Tree> RoundGrower::grow(Team& team, const float* gradient, const flo
   const std::int64_t n_threads = team.n_threads();
   const std::int64_t n_all = data_.matrix->n_rows();
   const bool remembers = remembers_costs(params[0]);
-  const auto grow_one = [&](Grower& grower, Team& own, std::int64_t k, const GrowParams& p) {
+  const auto hessian_of = [&](std::int64_t k) { return hessian != nullptr ? hessian + k * n_all : nullptr; };
+  const auto grow_one = [&](Grower& grower, Team& own, std::int64_t k, const GrowParams& p, SharedRoot* root) {
     const std::int64_t first = k * n_all;
-    const float* const h = hessian != nullptr ? hessian + first : nullptr;
+    const float* const h = hessian_of(k);
     if (p.by_value.proposals) p.by_value.proposals->propose(own, h, rows, n_rows);
     const float* const label = labels.label == nullptr || labels.one_label ? labels.label : labels.label + first;
     Tree& tree = trees[at(k)];
-    tree = grower.grow(own, gradient + first, h, rows, n_rows, p, score + first, label, raw, adds_to_others);
+    tree = grower.grow(own, gradient + first, h, rows, n_rows, p, score + first, label, raw, adds_to_others, root);
     if (remembers) p.search.limits->costs->add_tree(own, *data_.matrix, tree);
   };
   // Shards exchange one tree after another, all in the same order; pages pass for one tree at a time.
-  const bool side_by_side = n_threads > 1 && n_rows <= kMaxRowsSideBySide && !remembers &&
-                            !params[0].by_value.proposals && data_.exchange == nullptr && data_.pages == nullptr &&
-                            data_.matrix->pages() == nullptr;
-  const std::int64_t n_over = n_outputs % n_threads;
-  const bool over_too = 2 * n_over > n_threads;  // most threads are busy then
-  const std::int64_t n_beside = !side_by_side ? 0 : over_too ? n_outputs : n_outputs - n_over;
-  if (n_beside > 0) {
-    grower(at(n_threads) - 1);
-    team.for_each(n_beside, [&](std::int64_t k, int thread) {
-      Team alone(1);
-      GrowParams own = params[at(k)];
-      own.search.max_histogram_bytes /= n_threads;
-      grow_one(*growers_[at(thread)], alone, k, own);
-    });
+  const bool are_few_rows = n_rows <= kMaxRowsSideBySide && !remembers && !params[0].by_value.proposals &&
+                            data_.exchange == nullptr && data_.pages == nullptr && data_.matrix->pages() == nullptr;
+  const bool share = are_few_rows && rows == nullptr && raw == nullptr && may_share_roots(params);
+  const auto grow_some = [&](std::int64_t begin, std::int64_t end) {
+    const auto root_of = [&](std::int64_t k) { return share ? &roots_[k - begin] : nullptr; };
+    const std::int64_t n_over = (end - begin) % n_threads;
+    const bool over_too = 2 * n_over > n_threads;  // most threads are busy then
+    const bool side_by_side = are_few_rows && n_threads > 1;
+    const std::int64_t n_beside = !side_by_side ? 0 : end - begin - (over_too ? 0 : n_over);
+    if (n_beside > 0) {
+      grower(at(n_threads) - 1);
+      team.for_each(n_beside, [&](std::int64_t i, int thread) {
+        Team alone(1);
+        GrowParams own = params[at(begin + i)];
+        own.search.max_histogram_bytes /= n_threads;
+        grow_one(*growers_[at(thread)], alone, begin + i, own, root_of(begin + i));
+      });
+    }
+    for (std::int64_t k = begin + n_beside; k < end; ++k) grow_one(*growers_[0], team, k, params[at(k)], root_of(k));
+  };
+  if (!share) {
+    grow_some(0, n_outputs);
+    return trees;
   }
-  for (std::int64_t k = n_beside; k < n_outputs; ++k) grow_one(*growers_[0], team, k, params[at(k)]);
+  // As many trees at a time as keep all threads busy: what they share takes memory.
+  const std::int64_t n_each = SharedRoots::kTrees * ((n_threads + SharedRoots::kTrees - 1) / SharedRoots::kTrees);
+  for (std::int64_t begin = 0; begin < n_outputs; begin += n_each) {
+    const std::int64_t end = std::min(begin + n_each, n_outputs);
+    std::vector<TreeTask> tasks;
+    for (std::int64_t k = begin; k < end; ++k) {
+      TreeTask& task = tasks.emplace_back();
+      task.gradient = gradient + k * n_all;
+      task.hessian = hessian_of(k);
+      task.n_rows = n_rows;
+    }
+    roots_.start(team, *data_.matrix, tasks);
+    grow_some(begin, end);
+  }
   return trees;
+}
+
+bool RoundGrower::may_share_roots(std::span<const GrowParams> params) const {
+  return std::ssize(params) >= SharedRoots::kLeastTrees && SharedRoots::fits(*data_.matrix) &&
+         std::all_of(params.begin(), params.end(), [&](const GrowParams& own) {
+           return growers_[0]->takes_source(own) && own.search.fractions.by_tree >= 1.0;
+         });
 }
 
 std::vector<Tree> RoundGrower::grow_rounds(Team& team, std::int64_t n_rounds, const RowLoss& loss,
@@ -129,7 +159,7 @@ std::vector<Tree> RoundGrower::grow_rounds(Team& team, std::int64_t n_rounds, co
 }
 
 GrowStats RoundGrower::stats() const {
-  GrowStats total;
+  GrowStats total = roots_.stats();
   for (const auto& grower : growers_) total += grower->stats();
   return total;
 }

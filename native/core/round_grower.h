@@ -11,6 +11,7 @@
 
 #include "core/grower.h"
 #include "core/objectives.h"
+#include "core/shared_roots.h"
 
 namespace gossamer {
 
@@ -43,10 +44,12 @@ class RoundGrower {
 
  private:
   Grower& grower(std::size_t i);
+  bool may_share_roots(std::span<const GrowParams> params) const;
 
   GrowData data_;
   bool vector_leaves_;
   std::vector<std::unique_ptr<Grower>> growers_;  // by thread
+  SharedRoots roots_;
 };
 
 }  // namespace gossamer

@@ -49,7 +49,7 @@ void SortedEvaluator::start_sources(Team& team) {
     }
     boxes_of_ = &table();
   }
-  const auto* const wide = reinterpret_cast<const WideCell*>(quantised_.values());
+  const auto* const wide = reinterpret_cast<const WideCell*>(quantised_->values());
   half_values_ = {};
   if (layout().gradient_limit <= std::int64_t{1} << 30) {
     half_values_.reset(data_.matrix->n_rows());
@@ -74,8 +74,8 @@ void SortedEvaluator::keep_proposals(Team& team) {
   team.for_each(static_cast<std::int64_t>(places.size()), [&](std::int64_t i, int) {
     const auto place = at(places[at(i)]);
     const SortedLists::EntryRange& range = ranges_[0][place];
-    const Unlisted sums = unlisted(0, quantised_.total(), place);
-    const std::int64_t total = weight_of(quantised_.total()) - weight_of(sums.missing);
+    const Unlisted sums = unlisted(0, quantised_->total(), place);
+    const std::int64_t total = weight_of(quantised_->total()) - weight_of(sums.missing);
     const double step = task_.params[0].by_value.global_eps * static_cast<double>(total);
     double weight = 0.0;
     SortedEntry* const entries = lists_.entries(place, range);
@@ -103,7 +103,7 @@ SortedSearchArgs SortedEvaluator::sorted_args(std::size_t place, const SortedLis
   if (half_values_.size() > 0) {
     args.row_values = half_values_.data();
   } else {
-    args.wide_values = reinterpret_cast<const WideCell*>(quantised_.values());
+    args.wide_values = reinterpret_cast<const WideCell*>(quantised_->values());
   }
   return args;
 }

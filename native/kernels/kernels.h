@@ -44,6 +44,21 @@ struct SparseBuildArgs {
   void* light = nullptr;
 };
 
+// Adds rows into packed cells of up to eight trees; a cell has eight words, one for each tree.
+struct EightBuildArgs {
+  const std::uint8_t* bins = nullptr;  // row-major, first row of the matrix
+  std::int64_t row_stride = 0;
+  int first_lane = 0;
+  int n_lanes = 0;     // at most 8
+  int lane_cells = 0;  // 16, 64 or 256
+  std::int64_t first_row = 0;
+  std::int64_t n_rows = 0;
+  int n_trees = 0;
+  const PackedRow* row_values[8] = {};  // by tree
+  const CellLayout* layouts[8] = {};
+  std::uint64_t* cells = nullptr;  // the first one of the first lane; not cleared
+};
+
 // Distributes rows to the two sides of a split, keeping their order.
 struct PartitionArgs {
   const void* column = nullptr;             // bins of the split feature, or values of its lane, by row
@@ -365,6 +380,11 @@ struct KernelTable {
   void (*build_u8)(const BuildArgs&);
   void (*build_u16)(const BuildArgs&);
   void (*build_sparse)(const SparseBuildArgs&);
+  void (*build_eight)(const EightBuildArgs&);
+  // Adds the cells to sums, and clears them. A cell has 24 sums: gradients of the trees, hessians, and counts.
+  void (*empty_eight)(const EightBuildArgs&, std::int64_t* sums);
+  // The sums of one tree.
+  void (*take_one_of_eight)(const std::int64_t* sums, std::int64_t n, int tree, LargeCells out);
   // cells -> wide sums, added
   void (*unpack_add)(const void* cells, std::int64_t n, const CellLayout&, LargeCells sums);
   // wide sums minus cells, in place

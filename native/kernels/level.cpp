@@ -26,6 +26,7 @@ namespace {
 #include "kernels/split_math.inl"
 
 #include "kernels/histogram.inl"
+#include "kernels/histogram_eight.inl"
 
 #include "kernels/partition.inl"
 
@@ -70,6 +71,9 @@ constexpr KernelTable kTable = {
     .build_u8 = build_u8,
     .build_u16 = build_u16,
     .build_sparse = build_sparse,
+    .build_eight = build_eight,
+    .empty_eight = empty_eight,
+    .take_one_of_eight = take_one_of_eight,
     .unpack_add = unpack_add,
     .unpack_subtract = unpack_subtract,
     .pack = pack,

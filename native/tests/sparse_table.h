@@ -182,6 +182,7 @@ struct MixedShape {
   int n_full = 3;
   MissingKind kind = MissingKind::nan;
   bool with_missing = true;
+  int most_bins = 300;  // of a full column
 };
 
 inline Mixed make_mixed(const MixedShape& shape, std::uint64_t seed) {
@@ -221,7 +222,7 @@ inline Mixed make_mixed(const MixedShape& shape, std::uint64_t seed) {
   }
   for (int f = 0; f < shape.n_full; ++f) {
     std::vector<double> upper;
-    const int n_bins = f == 0 ? 300 : 10 + 20 * f;
+    const int n_bins = f == 0 ? shape.most_bins : 10 + 20 * f;
     for (int b = 0; b + 1 < n_bins; ++b) upper.push_back(b - 4.5);
     const std::int32_t c = add(upper);
     m.full.push_back(c);

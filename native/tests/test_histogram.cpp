@@ -380,6 +380,56 @@ TEST_SUITE("histogram") {
     }
   }
 
+  // Every tree's sums are what its rows alone give, whatever the layouts of the others.
+  TEST_CASE("eight trees at once") {
+    Random random(21);
+    constexpr Form kPackedForms[] = {Form::packed, Form::packed_fine, Form::constant_hessian};
+    for (int n_trees = 1; n_trees <= 8; ++n_trees) {
+      std::vector<Rows> trees;
+      for (int k = 0; k < n_trees; ++k) trees.emplace_back(3000, layout_of(kPackedForms[random.below(3)]), random);
+      for (const int lane_cells : {16, 64, 256}) {
+        const Bins<std::uint8_t> bins(3000, 13, lane_cells, random);
+        for (int n_lanes = 1; n_lanes <= 8; ++n_lanes) {
+          CAPTURE(n_trees);
+          CAPTURE(lane_cells);
+          CAPTURE(n_lanes);
+          EightBuildArgs args;
+          args.bins = bins.bins.data();
+          args.row_stride = bins.row_stride;
+          args.first_lane = 13 - n_lanes;
+          args.n_lanes = n_lanes;
+          args.lane_cells = lane_cells;
+          args.n_trees = n_trees;
+          for (std::size_t k = 0; k < trees.size(); ++k) {
+            args.row_values[k] = trees[k].packed.data();
+            args.layouts[k] = &trees[k].layout;
+          }
+          const std::int64_t n_cells = n_lanes * lane_cells;
+          std::vector<std::uint64_t> cells(at(8 * n_cells), 0);
+          std::vector<std::int64_t> sums(at(24 * n_cells), 0);
+          args.cells = cells.data();
+          for (const auto& [begin, end] : {std::pair{1, 2048}, std::pair{2048, 2991}}) {  // a cell's most rows: 2047
+            args.first_row = begin;
+            args.n_rows = end - begin;
+            kernels().build_eight(args);
+            kernels().empty_eight(args, sums.data());
+          }
+          CHECK(std::all_of(cells.begin(), cells.end(), [](std::uint64_t word) { return word == 0; }));
+          for (std::size_t k = 0; k < trees.size(); ++k) {
+            const CellSums all = naive(bins, trees[k], contiguous(1, 2990));
+            CellSums found(n_cells), expected(n_cells);
+            kernels().take_one_of_eight(sums.data(), n_cells, static_cast<int>(k), found.view());
+            const std::int64_t first = args.first_lane * lane_cells;
+            std::copy_n(all.gradient.begin() + first, n_cells, expected.gradient.begin());
+            std::copy_n(all.hessian.begin() + first, n_cells, expected.hessian.begin());
+            std::copy_n(all.count.begin() + first, n_cells, expected.count.begin());
+            CHECK(found == expected);
+          }
+        }
+      }
+    }
+  }
+
   TEST_CASE("few rows, around the prefetch distance") {
     Random random(13);
     for (const Form form : kForms) {

@@ -80,6 +80,60 @@ TEST_SUITE("round_grower") {
     }
   }
 
+  // Layouts differ by tree: some trees have no hessians or are wide, and in one a cell holds few rows.
+  TEST_CASE("trees that share the work of their roots") {
+    MixedShape shape;
+    shape.most_bins = 200;  // one byte
+    Random random(9);
+    int n_shared = 0;
+    for (const std::int64_t n : {SharedRoots::kLeastRows - 1, SharedRoots::kLeastRows, std::int64_t{20000}}) {
+      shape.n_rows = n;
+      const Mixed m = make_mixed(shape, static_cast<std::uint64_t>(n));
+      for (const NamedStorage& s : storages_of(m)) {
+        const auto matrix = fill_training(m, s.storage, m.table.dense());
+        n_shared += SharedRoots::fits(*matrix);
+        for (const std::int64_t n_outputs : {4, 7, 13, 18}) {
+          std::vector<float> gradient, hessian;
+          for (std::int64_t k = 0; k < n_outputs; ++k) {
+            const float far = k % 5 == 1 ? 2e3f : k % 5 == 3 ? 1e9f : 1.0f;
+            for (std::int64_t i = 0; i < n; ++i) {
+              const auto g = static_cast<float>(random.normal() + m.table(i, 0) * static_cast<float>(k + 1));
+              gradient.push_back(i == 17 ? far * g : g);
+              hessian.push_back(k % 5 == 2 ? 0.5f : static_cast<float>(random.between(0.1, 1.0)));
+            }
+          }
+          const std::vector<GrowParams> params(at(n_outputs));
+          std::vector<Tree> expected;
+          std::vector<double> expected_score(at(n * n_outputs), 0.5);
+          for (std::int64_t k = 0; k < n_outputs; ++k) {
+            Team team(1);
+            Grower grower(matrix);
+            expected.push_back(grower.grow(team, gradient.data() + k * n, hessian.data() + k * n, nullptr, n,
+                                           params[at(k)], expected_score.data() + k * n));
+          }
+          for (const int n_threads : {1, 2, 9}) {
+            CAPTURE(n);
+            CAPTURE(s.name);
+            CAPTURE(n_outputs);
+            CAPTURE(n_threads);
+            Team team(n_threads);
+            RoundGrower grower(matrix);
+            for (int round = 0; round < 2; ++round) {
+              std::vector<double> score(at(n * n_outputs), 0.5);
+              const auto trees = grower.grow(team, gradient.data(), hessian.data(), nullptr, n, params, score.data());
+              REQUIRE(trees.size() == expected.size());
+              for (std::size_t k = 0; k < trees.size(); ++k) CHECK(same_tree(trees[k], expected[k]));
+              CHECK(first_difference(score, expected_score) == -1);
+            }
+            CHECK(grower.stats().wide_rounds > 0);
+            CHECK(grower.stats().rounds == 2 * n_outputs);
+          }
+        }
+      }
+    }
+    CHECK(n_shared >= 4);
+  }
+
   // Growing adds to the rows outside a sample what adding the tree afterwards does: for every storage, and for samples
   // that leave few or most rows out.
   TEST_CASE("trees are added to the rows outside the sample") {
