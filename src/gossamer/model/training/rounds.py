@@ -64,17 +64,19 @@ def train_rounds(training: Training, n_rounds: int) -> bool:
     if n_rounds <= 1 or not is_plain:
         return train_round(training)
     n_trees, n_states, state = len(training.trees), len(training.states), training.states[-1]
-    is_finished = False
     try:
         objective = training.objective.for_round(training.n_rounds, state)
         prepared = training.prepared
         trees = prepared.grow_rounds(training.params, objective, training.train, n_rounds)
         if trees is None:
             return train_round(training)
-        k = training.trees_per_round
-        for begin in range(0, len(trees), k):
-            is_finished = end_round(training, trees[begin : begin + k], state)
-            n_trees, n_states = len(training.trees), len(training.states)
+        # The call ends after the first round that something may be wrong with: only the last one can
+        # be such a round.
+        last = len(trees) - training.trees_per_round
+        training.trees += trees[:last]
+        training.states += [state] * (last // training.trees_per_round)
+        n_trees, n_states = len(training.trees), len(training.states)
+        is_finished = end_round(training, trees[last:], state)
     except BaseException:
         del training.trees[n_trees:], training.states[n_states:]
         training.is_stale = True
