@@ -86,7 +86,9 @@ std::vector<Tree> RoundGrower::grow(Team& team, const float* gradient, const flo
   // Shards exchange one tree after another, all in the same order; pages pass for one tree at a time.
   const bool are_few_rows = n_rows <= kMaxRowsSideBySide && !remembers && !params[0].by_value.proposals &&
                             data_.exchange == nullptr && data_.pages == nullptr && data_.matrix->pages() == nullptr;
-  const bool share = are_few_rows && rows == nullptr && raw == nullptr && may_share_roots(params);
+  // As many trees at a time as keep all threads busy: what they share takes memory.
+  const std::int64_t n_each = SharedRoots::kTrees * ((n_threads + SharedRoots::kTrees - 1) / SharedRoots::kTrees);
+  const bool share = are_few_rows && rows == nullptr && raw == nullptr && may_share_roots(params, n_each);
   const auto grow_some = [&](std::int64_t begin, std::int64_t end) {
     const auto root_of = [&](std::int64_t k) { return share ? &roots_[k - begin] : nullptr; };
     const std::int64_t n_over = (end - begin) % n_threads;
@@ -104,32 +106,23 @@ std::vector<Tree> RoundGrower::grow(Team& team, const float* gradient, const flo
     }
     for (std::int64_t k = begin + n_beside; k < end; ++k) grow_one(*growers_[0], team, k, params[at(k)], root_of(k));
   };
-  if (!share) {
-    grow_some(0, n_outputs);
-    return trees;
-  }
-  // As many trees at a time as keep all threads busy: what they share takes memory.
-  const std::int64_t n_each = SharedRoots::kTrees * ((n_threads + SharedRoots::kTrees - 1) / SharedRoots::kTrees);
-  for (std::int64_t begin = 0; begin < n_outputs; begin += n_each) {
+  if (!share) grow_some(0, n_outputs);
+  for (std::int64_t begin = 0; share && begin < n_outputs; begin += n_each) {
     const std::int64_t end = std::min(begin + n_each, n_outputs);
-    std::vector<TreeTask> tasks;
-    for (std::int64_t k = begin; k < end; ++k) {
-      TreeTask& task = tasks.emplace_back();
-      task.gradient = gradient + k * n_all;
-      task.hessian = hessian_of(k);
-      task.n_rows = n_rows;
-    }
-    roots_.start(team, *data_.matrix, tasks);
+    roots_.start(team, *data_.matrix, gradient + begin * n_all, hessian_of(begin), end - begin);
     grow_some(begin, end);
   }
   return trees;
 }
 
-bool RoundGrower::may_share_roots(std::span<const GrowParams> params) const {
-  return std::ssize(params) >= SharedRoots::kLeastTrees && SharedRoots::fits(*data_.matrix) &&
-         std::all_of(params.begin(), params.end(), [&](const GrowParams& own) {
-           return growers_[0]->takes_source(own) && own.search.fractions.by_tree >= 1.0;
-         });
+bool RoundGrower::may_share_roots(std::span<const GrowParams> params, std::int64_t n_each) const {
+  constexpr std::int64_t kShareOfBytes = 8;  // the other histograms need memory, too
+  if (std::ssize(params) < SharedRoots::kLeastTrees || !SharedRoots::fits(*data_.matrix)) return false;
+  const std::int64_t n_bytes = n_each * 8 * Histogram::words_of(data_.matrix->n_cells(), true, false);
+  return std::all_of(params.begin(), params.end(), [&](const GrowParams& own) {
+    return growers_[0]->takes_source(own) && own.search.fractions.by_tree >= 1.0 &&
+           n_bytes <= own.search.max_histogram_bytes / kShareOfBytes;
+  });
 }
 
 std::vector<Tree> RoundGrower::grow_rounds(Team& team, std::int64_t n_rounds, const RowLoss& loss,

@@ -44,7 +44,7 @@ class RoundGrower {
 
  private:
   Grower& grower(std::size_t i);
-  bool may_share_roots(std::span<const GrowParams> params) const;
+  bool may_share_roots(std::span<const GrowParams> params, std::int64_t n_each) const;
 
   GrowData data_;
   bool vector_leaves_;

@@ -27,20 +27,25 @@ bool SharedRoots::fits(const BinMatrix& matrix) {
          std::none_of(groups.begin(), groups.end(), [](const Group& group) { return group.two_bytes; });
 }
 
-void SharedRoots::start(Team& team, const BinMatrix& matrix, std::span<const TreeTask> tasks) {
-  roots_.resize(std::max(roots_.size(), tasks.size()));
+void SharedRoots::start(Team& team, const BinMatrix& matrix, const float* gradient, const float* hessian,
+                        std::int64_t n_trees) {
+  const std::int64_t n_rows = matrix.n_rows();
+  roots_.resize(std::max(roots_.size(), at(n_trees)));
   scratch_.resize(std::max(scratch_.size(), at(team.n_threads())));
   {
     const Timer timer(stats_.quantize);
-    team.for_each(std::ssize(tasks), [&](std::int64_t i, int) {
+    team.for_each(n_trees, [&](std::int64_t i, int) {
       Team alone(1);
-      SharedRoot& root = roots_[at(i)];
-      root.is_built = false;
-      root.rows.start(alone, tasks[at(i)], matrix.n_rows(), false, nullptr);
+      TreeTask task;
+      task.gradient = gradient + i * n_rows;
+      task.hessian = hessian != nullptr ? hessian + i * n_rows : nullptr;
+      task.n_rows = n_rows;
+      roots_[at(i)].is_built = false;
+      roots_[at(i)].rows.start(alone, task, n_rows, false, nullptr);
     });
   }
   trees_.clear();
-  for (std::size_t i = 0; i < tasks.size(); ++i) {
+  for (std::size_t i = 0; i < at(n_trees); ++i) {
     if (!roots_[i].rows.layout().wide) trees_.push_back(i);
   }
   const std::size_t n_over = trees_.size() % kTrees;
@@ -52,7 +57,7 @@ void SharedRoots::start(Team& team, const BinMatrix& matrix, std::span<const Tre
   }
   list_blocks(team.n_threads(), matrix);
   team.for_each(std::ssize(blocks_), [&](std::int64_t b, int thread) { build(matrix, blocks_[at(b)], thread); });
-  stats_.built_rows += std::ssize(trees_) * matrix.n_rows();
+  stats_.built_rows += std::ssize(trees_) * n_rows;
 }
 
 void SharedRoots::list_blocks(int n_threads, const BinMatrix& matrix) {

@@ -5,7 +5,6 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
 #include <vector>
 
 #include "core/histogram.h"
@@ -26,13 +25,13 @@ class SharedRoots {
   // Trees that share; with fewer of them, or with fewer rows, it does not pay.
   static constexpr std::int64_t kTrees = 8;
   static constexpr std::int64_t kLeastTrees = 4;
-  static constexpr std::int64_t kLeastRows = 4096;
+  static constexpr std::int64_t kLeastRows = 8192;
 
   // Whether trees on all rows of this matrix can share: it has lanes of one byte only.
   static bool fits(const BinMatrix& matrix);
 
-  // For trees on all rows of the matrix, one task for each.
-  void start(Team& team, const BinMatrix& matrix, std::span<const TreeTask> tasks);
+  // For trees on all rows of the matrix. Gradients are tree-major; `hessian` nullptr: every hessian is 1.
+  void start(Team& team, const BinMatrix& matrix, const float* gradient, const float* hessian, std::int64_t n_trees);
   SharedRoot& operator[](std::int64_t i) { return roots_[static_cast<std::size_t>(i)]; }
 
   const GrowStats& stats() const { return stats_; }
