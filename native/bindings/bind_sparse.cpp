@@ -10,8 +10,8 @@ namespace {
 
 using Kept = nb::ndarray<nb::numpy, nb::ro, nb::ndim<1>>;
 
-PySparse make_sparse(const AnyVector& values, const AnyVector& indices, const In<std::int64_t>& begin,
-                     std::int64_t n_rows, std::int64_t n_columns, bool by_row) {
+PySparse make_sparse(const AnyVector& values, const AnyVector& indices, const AnyVector& begin, std::int64_t n_rows,
+                     std::int64_t n_columns, bool by_row) {
   PySparse sparse{values, indices, begin, {}, false};
   SparseView& view = sparse.view;
   if (n_rows < 0 || n_columns < 0) throw std::invalid_argument("a shape cannot be negative");
@@ -24,6 +24,7 @@ PySparse make_sparse(const AnyVector& values, const AnyVector& indices, const In
   if (!view.wide_indices && indices.dtype() != nb::dtype<std::int32_t>()) {
     throw std::invalid_argument("indices must be int32 or int64");
   }
+  if (begin.dtype() != indices.dtype()) throw std::invalid_argument("indptr and indices must have the same type");
   view.begin = begin.data();
   view.n_rows = n_rows;
   view.n_columns = n_columns;

@@ -12,7 +12,7 @@ using AnyVector = nb::ndarray<nb::ro, nb::ndim<1>, nb::c_contig, nb::device::cpu
 struct PySparse {
   AnyVector values;
   AnyVector indices;
-  In<std::int64_t> begin;
+  AnyVector begin;
   SparseView view;
   bool canonical = false;
 };

@@ -9,15 +9,23 @@ namespace {
 // Some slices at a time, all entries of them in one loop that the compiler turns into vectors: an index may be no
 // greater than the one before it only where a slice begins.
 template <class Index>
-void check_indices(const SparseView& view, const Index* indices, SparseCheck& check) {
+SparseCheck check_indices(const SparseView& view, std::int64_t n_values) {
+  const auto* const indices = static_cast<const Index*>(view.indices);
+  const auto* const slices = static_cast<const Index*>(view.begin);
   constexpr std::int64_t kSlices = 512;
   constexpr std::int64_t kBlock = std::int64_t{1} << 20;
   const std::int64_t limit = view.by_row ? view.n_columns : view.n_rows;
   const std::int64_t n_slices = view.n_slices();
+  if (slices[0] != 0) throw std::invalid_argument("indptr does not start at 0");
+  for (std::int64_t s = 0; s < n_slices; ++s) {
+    if (slices[s + 1] < slices[s]) throw std::invalid_argument("indptr decreases");
+  }
+  if (slices[n_slices] > n_values) throw std::invalid_argument("indptr ends beyond the entries");
+  SparseCheck check;
   for (std::int64_t first = 0; first < n_slices; first += kSlices) {
     const std::int64_t last = std::min(first + kSlices, n_slices);
-    const std::int64_t begin = view.begin[first];
-    const std::int64_t end = view.begin[last];
+    const std::int64_t begin = slices[first];
+    const std::int64_t end = slices[last];
     if (begin == end) continue;
     Index least = indices[begin];
     Index most = indices[begin];
@@ -33,30 +41,19 @@ void check_indices(const SparseView& view, const Index* indices, SparseCheck& ch
       n_falls += static_cast<std::int64_t>(n);
     }
     for (std::int64_t s = first + 1; s < last; ++s) {
-      const std::int64_t e = view.begin[s];
-      if (e > begin && e < view.begin[s + 1]) n_falls -= indices[e] <= indices[e - 1];
+      const std::int64_t e = slices[s];
+      if (e > begin && e < slices[s + 1]) n_falls -= indices[e] <= indices[e - 1];
     }
     check.in_range &= least >= 0 && static_cast<std::int64_t>(most) < limit;
     check.canonical &= n_falls == 0;
   }
+  return check;
 }
 
 }  // namespace
 
 SparseCheck check_sparse(const SparseView& view, std::int64_t n_values) {
-  const std::int64_t n_slices = view.n_slices();
-  if (view.begin[0] != 0) throw std::invalid_argument("indptr does not start at 0");
-  for (std::int64_t s = 0; s < n_slices; ++s) {
-    if (view.begin[s + 1] < view.begin[s]) throw std::invalid_argument("indptr decreases");
-  }
-  if (view.begin[n_slices] > n_values) throw std::invalid_argument("indptr ends beyond the entries");
-  SparseCheck check;
-  if (view.wide_indices) {
-    check_indices(view, static_cast<const std::int64_t*>(view.indices), check);
-  } else {
-    check_indices(view, static_cast<const std::int32_t*>(view.indices), check);
-  }
-  return check;
+  return view.wide_indices ? check_indices<std::int64_t>(view, n_values) : check_indices<std::int32_t>(view, n_values);
 }
 
 }  // namespace gossamer

@@ -15,14 +15,18 @@ struct SparseView {
   const void* values = nullptr;
   DType dtype = DType::f64;
   const void* indices = nullptr;
-  bool wide_indices = false;            // int64; else int32
-  const std::int64_t* begin = nullptr;  // a copy: the user may change the original
+  bool wide_indices = false;    // int64; else int32. `begin` has the same type
+  const void* begin = nullptr;  // a copy: the user may change the original
   std::int64_t n_rows = 0;
   std::int64_t n_columns = 0;
   bool by_row = true;
 
   std::int64_t n_slices() const { return by_row ? n_rows : n_columns; }
-  std::int64_t n_entries() const { return begin[n_slices()]; }
+  std::int64_t begin_of(std::int64_t slice) const {
+    return wide_indices ? static_cast<const std::int64_t*>(begin)[slice]
+                        : static_cast<const std::int32_t*>(begin)[slice];
+  }
+  std::int64_t n_entries() const { return begin_of(n_slices()); }
 };
 
 // Thrown where two looks at the user's table disagree.
@@ -49,7 +53,7 @@ template <class T, class Index>
 struct TypedSparse {
   typename StoredValues<T>::Type values;
   const Index* indices;
-  const std::int64_t* begin;
+  const Index* begin;
   std::int64_t limit;  // indices are below it
 
   // Asks for the memory of entry e, which need not exist.
@@ -73,10 +77,11 @@ template <class Body>
 decltype(auto) visit(const SparseView& m, Body&& body) {
   const std::int64_t limit = m.by_row ? m.n_columns : m.n_rows;
   const auto as = [&]<class T>(typename StoredValues<T>::Type values) -> decltype(auto) {
-    if (m.wide_indices) {
-      return body(TypedSparse<T, std::int64_t>{values, static_cast<const std::int64_t*>(m.indices), m.begin, limit});
-    }
-    return body(TypedSparse<T, std::int32_t>{values, static_cast<const std::int32_t*>(m.indices), m.begin, limit});
+    const auto with = [&]<class Index>(const Index* indices) -> decltype(auto) {
+      return body(TypedSparse<T, Index>{values, indices, static_cast<const Index*>(m.begin), limit});
+    };
+    if (m.wide_indices) return with(static_cast<const std::int64_t*>(m.indices));
+    return with(static_cast<const std::int32_t*>(m.indices));
   };
   switch (m.dtype) {
     case DType::f32: return as.template operator()<float>(static_cast<const float*>(m.values));

@@ -102,12 +102,14 @@ class Table {
     std::vector<T> values;
     std::vector<std::int32_t> narrow;
     std::vector<std::int64_t> wide;
-    std::vector<std::int64_t> begin;
+    std::vector<std::int32_t> begin;
+    std::vector<std::int64_t> wide_begin;
   };
 
   SparseView compress(Compressed& c, bool by_row, bool wide_indices) const {
     c = {};
     c.begin.push_back(0);
+    c.wide_begin.push_back(0);
     const std::int64_t n_slices = by_row ? n_rows_ : n_columns_;
     for (std::int64_t s = 0; s < n_slices; ++s) {
       for (std::int64_t i = 0; i < (by_row ? n_columns_ : n_rows_); ++i) {
@@ -119,14 +121,15 @@ class Table {
         c.narrow.push_back(static_cast<std::int32_t>(i));
         c.wide.push_back(i);
       }
-      c.begin.push_back(static_cast<std::int64_t>(c.values.size()));
+      c.begin.push_back(static_cast<std::int32_t>(c.values.size()));
+      c.wide_begin.push_back(c.begin.back());
     }
     SparseView view;
     view.values = c.values.data();
     view.dtype = dtype_of<T>();
     view.indices = wide_indices ? static_cast<const void*>(c.wide.data()) : c.narrow.data();
     view.wide_indices = wide_indices;
-    view.begin = c.begin.data();
+    view.begin = wide_indices ? static_cast<const void*>(c.wide_begin.data()) : c.begin.data();
     view.n_rows = n_rows_;
     view.n_columns = n_columns_;
     view.by_row = by_row;

@@ -302,7 +302,7 @@ TEST_SUITE("entries") {
 
   TEST_CASE("indices that are no longer what was checked are refused") {
     const std::vector<double> values(4, 1.0);
-    const std::vector<std::int64_t> begin{0, 2, 4};
+    const std::vector<std::int32_t> begin{0, 2, 4};
     Team team(1);
     for (const bool by_row : {true, false}) {
       for (const std::vector<std::int32_t>& wrong : std::vector<std::vector<std::int32_t>>{
@@ -347,25 +347,26 @@ TEST_SUITE("entries") {
 
   TEST_CASE("sparse matrices that are none") {
     const std::vector<double> values{1, 2, 3, 4};
-    const auto check = [&](std::vector<std::int64_t> begin, std::vector<std::int32_t> indices, bool by_row) {
+    const auto check = [&](std::vector<std::int32_t> begin, std::vector<std::int32_t> indices, bool by_row) {
       SparseView view;
       view.values = values.data();
-      view.begin = begin.data();
       view.n_rows = 3;
       view.n_columns = 5;
       view.by_row = by_row;
-      const std::vector<std::int64_t> wide(indices.begin(), indices.end());
+      const std::vector<std::int64_t> wide(indices.begin(), indices.end()), wide_begin(begin.begin(), begin.end());
       view.indices = wide.data();
+      view.begin = wide_begin.data();
       view.wide_indices = true;
       const SparseCheck other = check_sparse(view, 4);
       view.indices = indices.data();
+      view.begin = begin.data();
       view.wide_indices = false;
       const SparseCheck result = check_sparse(view, 4);
       CHECK(result.in_range == other.in_range);
       CHECK(result.canonical == other.canonical);
       return result;
     };
-    const std::vector<std::int64_t> rows{0, 2, 2, 4};
+    const std::vector<std::int32_t> rows{0, 2, 2, 4};
     CHECK(check(rows, {0, 4, 1, 2}, true).in_range);
     CHECK(check(rows, {0, 4, 1, 2}, true).canonical);
     CHECK_FALSE(check(rows, {0, 5, 1, 2}, true).in_range);
@@ -373,11 +374,11 @@ TEST_SUITE("entries") {
     CHECK_FALSE(check(rows, {4, 0, 1, 2}, true).canonical);
     CHECK_FALSE(check(rows, {1, 1, 1, 2}, true).canonical);
     CHECK(check(rows, {3, 4, 3, 4}, true).canonical);  // from row to row they may fall
-    const std::vector<std::int64_t> columns{0, 1, 1, 2, 3, 4};
+    const std::vector<std::int32_t> columns{0, 1, 1, 2, 3, 4};
     CHECK(check(columns, {0, 1, 2, 2}, false).in_range);
     CHECK_FALSE(check(columns, {0, 1, 3, 2}, false).in_range);
-    for (const std::vector<std::int64_t>& begin :
-         {std::vector<std::int64_t>{1, 2, 3, 4}, {0, 3, 2, 4}, {0, 2, 2, 5}, {0, 2, 7, 4}}) {
+    for (const std::vector<std::int32_t>& begin :
+         {std::vector<std::int32_t>{1, 2, 3, 4}, {0, 3, 2, 4}, {0, 2, 2, 5}, {0, 2, 7, 4}}) {
       CHECK_THROWS_AS(check(begin, {0, 4, 1, 2}, true), std::invalid_argument);
     }
     CHECK(check({0, 1, 1, 3}, {0, 4, 1, 9}, true).in_range);  // what follows the last one does not count
@@ -386,14 +387,14 @@ TEST_SUITE("entries") {
   TEST_CASE("one wrong index among thousands of slices") {
     Random random(37);
     constexpr std::int64_t kSlices = 1500;
-    std::vector<std::int64_t> begin{0};
+    std::vector<std::int32_t> begin{0};
     std::vector<std::int32_t> right;
     for (std::int64_t s = 0; s < kSlices; ++s) {
       std::int32_t index = static_cast<std::int32_t>(random.below(20));
       for (std::int64_t n = random.below(5); n > 0; --n, index += 1 + static_cast<std::int32_t>(random.below(20))) {
         right.push_back(index);
       }
-      begin.push_back(static_cast<std::int64_t>(right.size()));
+      begin.push_back(static_cast<std::int32_t>(right.size()));
     }
     SparseView view;
     view.begin = begin.data();

@@ -197,14 +197,14 @@ TEST_SUITE("linear_leaves") {
     // compressed rows and columns
     std::vector<double> entries[2];
     std::vector<std::int32_t> indices[2];
-    std::vector<std::int64_t> begin[2] = {{0}, {0}};
+    std::vector<std::int32_t> begin[2] = {{0}, {0}};
     for (std::int64_t r = 0; r < p.n_rows; ++r) {
       for (std::int64_t c = 0; c < p.n_columns; ++c) {
         if (p.value(r, c) == 0.0) continue;
         entries[0].push_back(p.value(r, c));
         indices[0].push_back(static_cast<std::int32_t>(c));
       }
-      begin[0].push_back(static_cast<std::int64_t>(entries[0].size()));
+      begin[0].push_back(static_cast<std::int32_t>(entries[0].size()));
     }
     for (std::int64_t c = 0; c < p.n_columns; ++c) {
       for (std::int64_t r = 0; r < p.n_rows; ++r) {
@@ -212,7 +212,7 @@ TEST_SUITE("linear_leaves") {
         entries[1].push_back(p.value(r, c));
         indices[1].push_back(static_cast<std::int32_t>(r));
       }
-      begin[1].push_back(static_cast<std::int64_t>(entries[1].size()));
+      begin[1].push_back(static_cast<std::int32_t>(entries[1].size()));
     }
     std::vector<RawTable> tables{p.raw()};
     for (int k = 0; k < 2; ++k) {

@@ -13,7 +13,7 @@ template <class T, class Index>
 struct SparseRows {
   std::vector<T> values;
   std::vector<Index> indices;
-  std::vector<std::int64_t> begin{0};
+  std::vector<Index> begin{0};
   std::vector<double> dense;
   SparseView sparse_view;
   MatrixView dense_view;
@@ -32,7 +32,7 @@ struct SparseRows {
         }
         if (c < n_forest_columns) dense.push_back(c < n_columns ? static_cast<double>(x) : NAN);
       }
-      begin.push_back(static_cast<std::int64_t>(values.size()));
+      begin.push_back(static_cast<Index>(values.size()));
     }
     sparse_view = {values.data(), dtype, indices.data(), sizeof(Index) == 8, begin.data(), n_rows, n_columns, true};
     dense_view = {dense.data(), DType::f64, n_rows, n_forest_columns, n_forest_columns, 1};

@@ -37,7 +37,7 @@ def read_sparse(data: Any) -> _native.SparseMatrix:
         >>> from scipy.sparse import csc_array
         >>> matrix = read_sparse(csc_array([[0, 7], [0, 0], [8, 9]]))
         >>> matrix.values, matrix.indices, matrix.begin, matrix.by_row
-        (array([8, 7, 9]), array([2, 0, 2], dtype=int32), array([0, 1, 3]), False)
+        (array([8, 7, 9]), array([2, 0, 2], dtype=int32), array([0, 1, 3], dtype=int32), False)
     """
     check_shape(data.shape)
     if data.format not in ("csr", "csc"):
@@ -117,10 +117,13 @@ def _view(
 ) -> _native.SparseMatrix:
     """Let the native core check the arrays; say what is wrong with them."""
     values = np.ascontiguousarray(_line(values, "data"))
-    indices = _integers(indices, "indices")
+    indices, begin = _integers(indices, "indices"), _integers(begin, "indptr")
+    # Both have one type, as in scipy: that of the indices, if it can count the entries.
+    if begin.dtype != indices.dtype and not _fits(begin, indices.dtype):
+        indices = indices.astype(np.int64)
     # A copy: another thread may change the user's own. The core checks indices again as it follows
     # them, but trusts these.
-    begin = np.array(_integers(begin, "indptr"), dtype=np.int64)
+    begin = np.array(begin, dtype=indices.dtype)
     try:
         return _native.SparseMatrix(values, indices, begin, *shape, by_row)
     except IndexError:
@@ -154,6 +157,11 @@ def _integers(array: Any, name: str) -> npt.NDArray[Any]:
         raise _damaged(f"{name} has type {array.dtype}, expected integers")
     keep = array.dtype in (np.int32, np.int64) and array.dtype.isnative
     return np.require(array, None if keep else np.int64, ["C", "A"])
+
+
+def _fits(array: npt.NDArray[Any], dtype: npt.DTypeLike) -> bool:
+    limits = np.iinfo(dtype)
+    return not len(array) or limits.min <= np.min(array) <= np.max(array) <= limits.max
 
 
 def _check_parts(data: Any) -> None:
