@@ -98,9 +98,9 @@ TEST_SUITE("parallel") {
       std::vector<std::int64_t> last(at(n_threads), -1);
       bool in_order = true;
       team.for_each_in_order(200, [&](std::int64_t task, int thread) {
+        const std::lock_guard lock(mutex);
         in_order = in_order && last[at(thread)] < task;
         last[at(thread)] = task;
-        const std::lock_guard lock(mutex);
         begun.push_back(task);
       });
       CHECK(in_order);
