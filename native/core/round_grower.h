@@ -2,7 +2,8 @@
 //
 // A tree that is grown by all threads together costs a join for every batch of leaves. Several small trees are better
 // grown side by side, one thread each; the trees left over after the last full set are grown by all threads together,
-// unless most threads would still have a tree of their own. The trees do not depend on this choice.
+// unless most threads would still have a tree of their own, or the joins would cost more than they gain. The trees do
+// not depend on this choice.
 #pragma once
 
 #include <memory>
