@@ -71,6 +71,15 @@ class TestFormats:
         assert not np.shares_memory(matrix.begin, data.indptr)  # what the core trusts is its own
         np.testing.assert_array_equal(to_dense(matrix), NUMBERS)
 
+    @pytest.mark.parametrize("types", [(np.int32, np.int64), (np.int64, np.int32)])
+    def test_indices_and_pointers_of_different_types(self, types: tuple[Any, Any]) -> None:
+        data = make("csr", NUMBERS)
+        data.indices, data.indptr = data.indices.astype(types[0]), data.indptr.astype(types[1])
+        matrix = read(data)
+        assert matrix.indices is data.indices
+        assert matrix.begin.dtype == types[0]
+        np.testing.assert_array_equal(to_dense(matrix), NUMBERS)
+
     def test_truth_values_are_read_as_bytes(self) -> None:
         data = make("csr", NUMBERS > 2)
         matrix = read(data)
@@ -295,6 +304,20 @@ class TestBroken:
     def test_whole_arrays(self, form: str, part: str, change: Any, words: str) -> None:
         data = make(form)
         setattr(data, part, change(getattr(data, part)))
+        with pytest.raises(DataError, match=words):
+            as_table(data)
+
+    @pytest.mark.parametrize(
+        ("value", "words"),
+        [
+            (2**32 + 2, "indptr decreases"),  # 2, with 32 bits
+            (2 - 2**32, "indptr decreases"),
+        ],
+    )
+    def test_pointers_beyond_32_bits(self, value: int, words: str) -> None:
+        data = make("csr")
+        data.indices, data.indptr = data.indices.astype(np.int32), data.indptr.astype(np.int64)
+        data.indptr[2] = value
         with pytest.raises(DataError, match=words):
             as_table(data)
 

@@ -70,8 +70,7 @@ def train_rounds(training: Training, n_rounds: int) -> bool:
         trees = prepared.grow_rounds(training.params, objective, training.train, n_rounds)
         if trees is None:
             return train_round(training)
-        # The call ends after the first round that something may be wrong with: only the last one can
-        # be such a round.
+        # The call ends after a round that something may be wrong with: only the last can be one.
         last = len(trees) - training.trees_per_round
         training.trees += trees[:last]
         training.states += [state] * (last // training.trees_per_round)
