@@ -27,9 +27,7 @@ class SparseMatrix:
         self,
         values: Annotated[NDArray, dict(shape=(None,), order="C", device="cpu", writable=False)],
         indices: Annotated[NDArray, dict(shape=(None,), order="C", device="cpu", writable=False)],
-        begin: Annotated[
-            NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)
-        ],
+        begin: Annotated[NDArray, dict(shape=(None,), order="C", device="cpu", writable=False)],
         n_rows: int,
         n_columns: int,
         by_row: bool,
