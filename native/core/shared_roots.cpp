@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::int64_t kMostLanes = 8;  // at a time
 
-// As a pool makes it: the histogram becomes that of a grower's tree, which gives another one in return.
+// As a pool makes it: a grower takes the histogram for its tree, and gives another one in return.
 void make_histogram(const BinMatrix& matrix, SharedRoot& root) {
   const CellLayout& layout = root.rows.layout();
   root.histogram.large = root.rows.total().count > layout.max_rows;

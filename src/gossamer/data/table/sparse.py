@@ -118,7 +118,7 @@ def _view(
     """Let the native core check the arrays; say what is wrong with them."""
     values = np.ascontiguousarray(_line(values, "data"))
     indices, begin = _integers(indices, "indices"), _integers(begin, "indptr")
-    # Both have one type, as in scipy: that of the indices, if it can count the entries.
+    # As in scipy, both have the indices' type, if it can count the entries.
     if begin.dtype != indices.dtype and not _fits(begin, indices.dtype):
         indices = indices.astype(np.int64)
     # A copy: another thread may change the user's own. The core checks indices again as it follows
