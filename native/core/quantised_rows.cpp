@@ -46,8 +46,8 @@ struct RowBlock {
   }
 };
 
-// Copies the gradients of a sample to memory that is free now, because they are read twice. Returns the task itself if
-// there is no such memory.
+// Gradients of a sample are read twice, so they are copied to memory that is free now. Returns the task unchanged if
+// not enough memory is free.
 TreeTask gather_sample(Team& team, const TreeTask& task) {
   if (task.rows == nullptr) return task;
   const LeafRows::Spare spare = task.leaf_rows->spare(task.n_rows);

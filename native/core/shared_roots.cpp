@@ -13,9 +13,8 @@ constexpr std::int64_t kMostLanes = 8;  // at a time
 
 // As a pool makes it: a grower takes the histogram for its tree, and gives another one in return.
 void make_histogram(const BinMatrix& matrix, SharedRoot& root) {
-  const CellLayout& layout = root.rows.layout();
-  root.histogram.large = root.rows.total().count > layout.max_rows;
-  const std::int64_t n = Histogram::words_of(matrix.n_cells(), root.histogram.large, layout.wide);
+  root.histogram.large = root.rows.total().count > root.rows.layout().max_rows;
+  const std::int64_t n = Histogram::words_of(matrix.n_cells(), root.histogram.large, false);
   if (root.histogram.words.size() != n) root.histogram.words.reset(n);
 }
 
