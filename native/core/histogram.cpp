@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <numeric>
+#include <vector>
 
 #include "kernels/kernels.h"
 
@@ -254,9 +255,30 @@ Sums sum_bins(const FeatureCells& feature, std::int64_t first, std::int64_t n, c
   return total;
 }
 
+namespace {
+
+// Ranges of cells whose counts exceed `limit` in some cell of their lane; neighbouring lanes make one range.
+std::vector<CellRange> lanes_above(std::int64_t limit, const Group& group, LaneRange lanes, const std::uint32_t* counts) {
+  std::vector<CellRange> found;
+  for (int lane = lanes.first; lane < lanes.first + lanes.n; ++lane) {
+    const CellRange cells = LaneRange{lane, 1}.cells(group);
+    std::uint32_t largest = 0;
+    for (std::int64_t i = 0; i < cells.n; ++i) largest = std::max(largest, counts[cells.first + i]);
+    if (largest <= limit) continue;
+    if (!found.empty() && found.back().first + found.back().n == cells.first) {
+      found.back().n += cells.n;
+    } else {
+      found.push_back(cells);
+    }
+  }
+  return found;
+}
+
+}  // namespace
+
 void add_lanes(const Group& group, LaneRange lanes, const void* bins, const RowIdx* rows, std::int64_t first_row,
                std::int64_t n_rows, const void* row_values, std::int64_t n_cells, const CellLayout& layout,
-               std::uint64_t* scratch, Histogram& out, bool take_out) {
+               std::uint64_t* scratch, Histogram& out, bool take_out, const std::uint32_t* most) {
   const CellRange range = lanes.cells(group);
   BuildArgs args;
   args.bins = bins;
@@ -269,22 +291,36 @@ void add_lanes(const Group& group, LaneRange lanes, const void* bins, const RowI
   args.layout = &layout;
   args.take_out = take_out;
   const auto build = group.two_bytes ? kernels().build_u16 : kernels().build_u8;
-  const std::int64_t step = out.large ? layout.max_rows : n_rows;
-  for (std::int64_t done = 0; done < n_rows; done += step) {
+  const auto add = [&](std::int64_t done, std::int64_t n, void* cells) {
     args.rows = rows != nullptr ? rows + done : nullptr;
     args.first_row = first_row + done;
-    args.n_rows = std::min(step, n_rows - done);
-    if (!out.large) {
-      args.cells = out.cells(group.first_cell, layout);
-      build(args);
-      continue;
-    }
-    std::uint64_t* const own = scratch + (range.first - group.first_cell) * words_per_cell(layout);
-    zero(own, range.n * words_per_cell(layout));
-    args.cells = scratch;
+    args.n_rows = n;
+    args.cells = cells;
     build(args);
-    kernels().unpack_add(own, range.n, layout, out.sums(n_cells).offset(range.first));
+  };
+  if (!out.large) return add(0, n_rows, out.cells(group.first_cell, layout));
+  const auto words_of = [&](CellRange cells) {
+    return scratch + (cells.first - group.first_cell) * words_per_cell(layout);
+  };
+  // Sums of the cells in the scratch are added to the histogram.
+  const auto empty = [&](CellRange cells) {
+    kernels().unpack_add(words_of(cells), cells.n, layout, out.sums(n_cells).offset(cells.first));
+    zero(words_of(cells), cells.n * words_per_cell(layout));
+  };
+  zero(words_of(range), range.n * words_per_cell(layout));
+  // Lanes that may overflow are emptied after every step, the others after the last one.
+  std::vector<CellRange> may_overflow;
+  if (n_rows > layout.max_rows) {
+    may_overflow = most != nullptr ? lanes_above(layout.max_rows, group, lanes, most) : std::vector<CellRange>{range};
   }
+  const std::int64_t step = may_overflow.empty() ? n_rows : layout.max_rows;
+  for (std::int64_t done = 0; done < n_rows; done += step) {
+    const std::int64_t n = std::min(step, n_rows - done);
+    add(done, n, scratch);
+    if (done + n == n_rows) break;
+    for (const CellRange& cells : may_overflow) empty(cells);
+  }
+  kernels().unpack_add(words_of(range), range.n, layout, out.sums(n_cells).offset(range.first));
 }
 
 }  // namespace gossamer

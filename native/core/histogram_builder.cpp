@@ -43,12 +43,13 @@ void add_sparse(const HistogramShape& shape, const RowPage& page, const Quantise
 }
 
 void add_rows(const HistogramShape& shape, const QuantisedRows& quantised, const RowPage& page, std::int32_t group,
-              LaneRange lanes, const RowList& rows, Buffer<std::uint64_t>& scratch, Histogram& out, bool take_out) {
+              LaneRange lanes, const RowList& rows, Buffer<std::uint64_t>& scratch, const BuiltHistogram& leaf,
+              Histogram& out) {
   const Group& own = shape.matrix->groups()[at(group)];
   if (out.large) scratch.grow_to(own.n_cells * 2);
   const void* const bins = page.row_zero(at(group), own.row_stride * (own.two_bytes ? 2 : 1));
   add_lanes(own, lanes, bins, rows.rows, rows.first_row, rows.n, quantised.values(), shape.n_cells, shape.layout,
-            scratch.data(), out, take_out);
+            scratch.data(), out, leaf.take_out, leaf.most);
 }
 
 void clear_group(const HistogramShape& shape, std::int32_t group, Histogram& out) {
@@ -171,7 +172,7 @@ void HistogramBuilder::add_page(const Task& task, const HistogramShape& shape, c
     return;
   }
   const LaneRange all{0, shape.matrix->groups()[at(task.group)].n_lanes};
-  add_rows(shape, quantised, page, task.group, all, rows, scratch, *task.target, task.leaf->take_out);
+  add_rows(shape, quantised, page, task.group, all, rows, scratch, *task.leaf, *task.target);
 }
 
 void HistogramBuilder::build_lanes(const HistogramShape& shape, const QuantisedRows& quantised,
@@ -182,7 +183,7 @@ void HistogramBuilder::build_lanes(const HistogramShape& shape, const QuantisedR
   }
   const RowList rows = leaf_rows.in_page(histogram.rows, page);
   if (rows.n == 0) return;
-  add_rows(shape, quantised, page, group, lanes, rows, scratch_[at(thread)], *histogram.own, histogram.take_out);
+  add_rows(shape, quantised, page, group, lanes, rows, scratch_[at(thread)], histogram, *histogram.own);
 }
 
 void HistogramBuilder::merge(Team& team, const HistogramShape& shape, std::span<BuiltHistogram> histograms) {

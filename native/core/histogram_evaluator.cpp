@@ -32,6 +32,7 @@ HistogramEvaluator::HistogramEvaluator(GrowData data) : data_(std::move(data)) {
 void HistogramEvaluator::start(Team& team, const TreeTask& task) {
   task_ = task;
   search_ = &task.params[0].search;
+  if (task.params[0].by_value.proposals != nullptr) all_counts_.reset(0);  // every tree has its own bins
   const SplitRules& given = search_->rules;
   for (NodeState& node : nodes_) pool_.release(std::move(node.histogram));
   nodes_.clear();
@@ -230,6 +231,7 @@ void HistogramEvaluator::evaluate(Team& team, std::span<const LeafJob> jobs, std
     for (auto& histogram : elected) pool_.release(std::move(histogram));
   }
   builder_.give_back(built_);
+  if (jobs[0].node == 0) keep_counts();
   for (Family& family : families_) {
     if (!family.subtracts) continue;
     NodeState& rest = state(jobs[family.jobs[1]].node);
@@ -314,7 +316,7 @@ void HistogramEvaluator::build(Team& team, std::span<const LeafJob> jobs) {
       if (!task_.leaf_rows->is_listed(job.rows)) task_.leaf_rows->make_list(team, job.rows);
       if (!family.takes_rows_out) node.histogram = acquire(node.sums.count > layout().max_rows);
       Histogram* const target = (family.takes_rows_out ? state(family.parent) : node).histogram.get();
-      built_.push_back({target, job.rows, {}, family.takes_rows_out});
+      built_.push_back({target, job.rows, {}, family.takes_rows_out, most_in_cells(family)});
       family.built[side] = &built_.back();
     }
   }
@@ -325,6 +327,25 @@ void HistogramEvaluator::build(Team& team, std::span<const LeafJob> jobs) {
     builder_.merge(team, shape_, built_);
     if (!votes_) exchange_cells(team, shape_, shares_, built_, *data_.exchange);
   }
+}
+
+// Counts of the cells of a histogram that holds at least the rows of this family, where one is at hand.
+const std::uint32_t* HistogramEvaluator::most_in_cells(const Family& family) const {
+  if (data_.exchange != nullptr) return nullptr;  // a shard's histogram may have the sums of its own features only
+  if (family.parent < 0) return all_counts_.size() > 0 ? all_counts_.data() : nullptr;
+  Histogram* const parent = state(family.parent).histogram.get();
+  return parent != nullptr && parent->large ? parent->sums(shape_.n_cells).count : nullptr;
+}
+
+// The next tree that begins with all rows of the table has the same counts.
+void HistogramEvaluator::keep_counts() {
+  Histogram* const root = nodes_[0].histogram.get();
+  const auto is_used = [](char used) { return used != 0; };
+  const bool has_all = std::all_of(shape_.group_used.begin(), shape_.group_used.end(), is_used);
+  if (all_counts_.size() > 0 || task_.rows != nullptr || root == nullptr || !root->large || !has_all) return;
+  const std::uint32_t* const counts = root->sums(shape_.n_cells).count;
+  all_counts_.reset(data_.matrix->n_cells());
+  std::copy(counts, counts + all_counts_.size(), all_counts_.data());
 }
 
 // A small leaf that cannot be split needs no histogram. Taking its few rows out of the parent's costs less than

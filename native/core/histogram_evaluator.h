@@ -184,6 +184,8 @@ class HistogramEvaluator : public LeafEvaluator {
   void make_families(std::span<const LeafJob> jobs);
   void build(Team& team, std::span<const LeafJob> jobs);
   bool may_take_rows_out(std::span<const LeafJob> jobs, const Family& family) const;
+  const std::uint32_t* most_in_cells(const Family& family) const;
+  void keep_counts();
   // Whether this shard has the sums of a feature's cells.
   bool owns(std::int32_t f) const;
   void agree(std::span<const LeafJob> jobs, std::span<const Found> best, std::span<BestSplit> splits);
@@ -263,6 +265,7 @@ class HistogramEvaluator : public LeafEvaluator {
   std::vector<Found> best_;
   std::vector<LaneBlock> lane_blocks_;
   std::vector<SearchTask> tasks_;
+  Buffer<std::uint32_t> all_counts_;            // of the lanes' cells, over all rows of the table; empty: not known
   std::vector<Buffer<double>> search_scratch_;  // by thread
   std::vector<Buffer<std::uint64_t>> marginal_scratch_;
   std::vector<Buffer<std::uint64_t>> zero_scratch_;
