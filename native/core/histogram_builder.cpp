@@ -10,6 +10,8 @@
 namespace gossamer {
 namespace {
 
+constexpr double kEntriesPerGroup = 16.0;  // entries of a row that take as long as a group of lanes
+
 // Light cells take all rows at once; heavy ones are emptied into 64-bit sums before they overflow.
 void add_sparse(const HistogramShape& shape, const RowPage& page, const QuantisedRows& quantised, const RowList& rows,
                 std::uint64_t* scratch, Histogram& out) {
@@ -91,52 +93,85 @@ void HistogramBuilder::start(const HistogramShape& shape, int n_threads) {
 
 void HistogramBuilder::plan(int n_threads, const HistogramShape& shape, bool one_page,
                             std::span<BuiltHistogram> histograms, bool may_wait) {
-  const auto n_groups = static_cast<std::int64_t>(shape.matrix->groups().size());
+  tasks_.clear();
+  shares_.clear();
   std::int64_t total_rows = 0;
-  for (const BuiltHistogram& h : histograms) total_rows += h.rows.end - h.rows.begin;
+  for (BuiltHistogram& h : histograms) {
+    const std::int64_t n_rows = h.rows.end - h.rows.begin;
+    h.waits = may_wait && (n_threads == 1 || n_rows <= kTaskRows);
+    if (!h.waits) total_rows += n_rows;
+  }
   // Sparse columns are worth as many groups as a row has groups of entries.
   double entries_per_row = 0.0;
   if (shape.has_sparse() && shape.matrix->n_rows() > 0) {
     entries_per_row = static_cast<double>(shape.sparse->n_entries()) / static_cast<double>(shape.matrix->n_rows());
   }
-  const auto n_units = n_groups + static_cast<std::int64_t>(std::ceil(entries_per_row / 16.0));
-  // Several pieces per thread balance the load; every piece of a leaf but the first costs a histogram to be cleared and
-  // merged.
+  const auto n_groups = std::count(shape.group_used.begin(), shape.group_used.end(), char{1});
+  const auto n_units = n_groups + static_cast<std::int64_t>(std::ceil(entries_per_row / kEntriesPerGroup));
+  // Several shares per thread balance the load; every cut through a leaf costs a histogram to be cleared and merged.
   const std::int64_t per_thread = n_threads <= 2 ? 2 : std::clamp<std::int64_t>(total_rows / (32768 * n_threads), 4, 8);
-  const std::int64_t n_pieces = n_threads * per_thread;
-  const std::int64_t rows_per_task =
-      n_threads == 1 ? shape.matrix->n_rows() + 1 : std::max(kTaskRows, total_rows * n_units / n_pieces + 1);
-  tasks_.clear();
+  const std::int64_t n_shares = n_threads == 1 ? 1 : n_threads * per_thread;
+  plan_lanes(shape, one_page, histograms, std::max(kTaskRows, (total_rows * n_units + n_shares - 1) / n_shares));
+  if (shape.has_sparse()) plan_sparse(shape, one_page, histograms, n_shares, entries_per_row);
+  // Longest first: the last one to start should be short.
+  std::stable_sort(shares_.begin(), shares_.end(), [](const Share& a, const Share& b) { return a.cost > b.cost; });
+}
+
+// All shares have about the same number of rows; leaves are cut where a share is full.
+void HistogramBuilder::plan_lanes(const HistogramShape& shape, bool one_page, std::span<BuiltHistogram> histograms,
+                                  std::int64_t share_rows) {
+  constexpr std::int64_t kLeastRows = kTaskRows / 2;  // on both sides of a cut
+  std::int64_t filled = share_rows;
   for (BuiltHistogram& h : histograms) {
     const std::int64_t n_rows = h.rows.end - h.rows.begin;
-    const std::int64_t n_parts = std::max<std::int64_t>(1, (n_rows + rows_per_task / 2) / rows_per_task);
-    h.waits = may_wait && (n_threads == 1 || n_rows <= kTaskRows);
-    if (h.waits) continue;
-    for (std::int64_t g = 0; g < n_groups + shape.has_sparse(); ++g) {
-      if (g < n_groups && !shape.group_used[at(g)]) continue;
-      std::int64_t n_own_parts = n_parts;
-      if (g == n_groups) {
-        // Merging takes a pass over all cells: a part must be large enough to pay off.
-        const double entries = entries_per_row * static_cast<double>(n_rows);
-        const double cells = static_cast<double>(shape.sparse->n_cells) + 65536.0;
-        n_own_parts = std::clamp<std::int64_t>(static_cast<std::int64_t>(entries / cells), 1, n_pieces);
-      }
-      for (std::int64_t part = 0; part < n_own_parts; ++part) {
-        Task task{&h, static_cast<std::int32_t>(g), part, n_own_parts, h.own};
-        if (part > 0) {
-          // Rounded page by page, a part may have more than its share of the rows.
-          const std::int64_t most = n_rows * (part + 1) / n_own_parts - n_rows * part / n_own_parts;
-          const bool large = h.own->large && (!one_page || most > shape.layout.max_rows);
-          h.partials.push_back({task.group, pool_.acquire(large)});
-          task.target = h.partials.back().histogram.get();
+    for (std::size_t g = 0; !h.waits && g < shape.group_used.size(); ++g) {
+      if (!shape.group_used[g]) continue;
+      std::int64_t begin = 0;
+      do {
+        if (filled + kLeastRows > share_rows) {
+          shares_.push_back({tasks_.size(), tasks_.size(), 0.0});
+          filled = 0;
         }
-        tasks_.push_back(task);
-      }
+        const std::int64_t space = share_rows - filled;
+        // Rows are taken out of one histogram only.
+        const bool is_cut = !h.take_out && n_rows - begin >= space + kLeastRows;
+        const std::int64_t end = is_cut ? begin + space : n_rows;
+        add_task(shape, one_page, h, static_cast<std::int32_t>(g), begin, end);
+        shares_.back().end = tasks_.size();
+        shares_.back().cost += static_cast<double>(end - begin);
+        filled += end - begin;
+        begin = end;
+      } while (begin < n_rows);
     }
   }
-  // Longest first: the last task to start should be a short one.
-  if (n_threads == 1) return;
-  std::stable_sort(tasks_.begin(), tasks_.end(), [](const Task& a, const Task& b) { return a.n_rows() > b.n_rows(); });
+}
+
+// Merging takes a pass over all cells: a part must be large enough to be worth it.
+void HistogramBuilder::plan_sparse(const HistogramShape& shape, bool one_page, std::span<BuiltHistogram> histograms,
+                                   std::int64_t most_parts, double entries_per_row) {
+  for (BuiltHistogram& h : histograms) {
+    const std::int64_t n_rows = h.rows.end - h.rows.begin;
+    const double entries = entries_per_row * static_cast<double>(n_rows);
+    const double cells = static_cast<double>(shape.sparse->n_cells) + 65536.0;
+    const std::int64_t n_parts = std::clamp<std::int64_t>(static_cast<std::int64_t>(entries / cells), 1, most_parts);
+    for (std::int64_t part = 0; part < n_parts; ++part) {
+      const std::size_t task = tasks_.size();
+      add_task(shape, one_page, h, shape.sparse_group(), n_rows * part / n_parts, n_rows * (part + 1) / n_parts);
+      shares_.push_back({task, task + 1, entries / kEntriesPerGroup / static_cast<double>(n_parts)});
+    }
+  }
+}
+
+void HistogramBuilder::add_task(const HistogramShape& shape, bool one_page, BuiltHistogram& leaf, std::int32_t group,
+                                std::int64_t begin, std::int64_t end) {
+  Task task{&leaf, group, begin, end, leaf.own};
+  if (begin > 0) {
+    // Rounded page by page, a part may have more than its share of the rows.
+    const bool large = leaf.own->large && (!one_page || end - begin > shape.layout.max_rows);
+    leaf.partials.push_back({group, pool_.acquire(large)});
+    task.target = leaf.partials.back().histogram.get();
+  }
+  tasks_.push_back(task);
 }
 
 void HistogramBuilder::build(Team& team, const HistogramShape& shape, const QuantisedRows& rows,
@@ -146,16 +181,18 @@ void HistogramBuilder::build(Team& team, const HistogramShape& shape, const Quan
   plan(team.n_threads(), shape, pages.ranges().size() == 1, histograms, may_wait);
   bool is_first = true;
   const auto add = [&](const RowPage& page) {
-    const auto add_task = [&](std::int64_t t, int thread) {
-      const Task& task = tasks_[at(t)];
-      if (is_first && !task.leaf->take_out) clear_group(shape, task.group, *task.target);
-      add_page(task, shape, rows, leaf_rows, page, scratch_[at(thread)]);
+    const auto add_share = [&](std::int64_t s, int thread) {
+      for (std::size_t t = shares_[at(s)].begin; t < shares_[at(s)].end; ++t) {
+        const Task& task = tasks_[t];
+        if (is_first && !task.leaf->take_out) clear_group(shape, task.group, *task.target);
+        add_page(task, shape, rows, leaf_rows, page, scratch_[at(thread)]);
+      }
     };
     // The parts of one leaf and one group of lanes are equal, and in the order of the table.
     if (histograms.size() == 1 && shape.matrix->groups().size() == 1 && !shape.has_sparse()) {
-      team.for_each(std::ssize(tasks_), add_task);
+      team.for_each(std::ssize(shares_), add_share);
     } else {
-      team.for_each_in_order(std::ssize(tasks_), add_task);
+      team.for_each_in_order(std::ssize(shares_), add_share);
     }
     is_first = false;
   };
@@ -164,7 +201,7 @@ void HistogramBuilder::build(Team& team, const HistogramShape& shape, const Quan
 
 void HistogramBuilder::add_page(const Task& task, const HistogramShape& shape, const QuantisedRows& quantised,
                                 const LeafRows& leaf_rows, const RowPage& page, Buffer<std::uint64_t>& scratch) {
-  const RowList rows = leaf_rows.in_page(task.leaf->rows, page).part(task.part, task.n_parts);
+  const RowList rows = leaf_rows.in_page(task.leaf->rows, page).part(task.begin, task.end, task.leaf->rows.end - task.leaf->rows.begin);
   if (rows.n == 0) return;
   if (task.group == shape.sparse_group()) {
     if (task.target->large) scratch.grow_to(shape.n_heavy * 2);

@@ -79,22 +79,31 @@ class HistogramBuilder {
   void clear() { pool_.clear(); }
 
  private:
+  // Some rows of a leaf and a group of lanes (or the sparse columns).
   struct Task {
-    const BuiltHistogram* leaf;
+    BuiltHistogram* leaf;
     std::int32_t group;
-    std::int64_t part, n_parts;  // of the leaf's rows in each page
+    std::int64_t begin, end;  // positions in the leaf's rows; in pages, the same parts of their rows
     Histogram* target;
-
-    double n_rows() const {
-      return static_cast<double>(leaf->rows.end - leaf->rows.begin) / static_cast<double>(n_parts);
-    }
+  };
+  // Tasks that one thread does in a row.
+  struct Share {
+    std::size_t begin, end;
+    double cost;  // in rows of a group of lanes
   };
   void plan(int n_threads, const HistogramShape& shape, bool one_page, std::span<BuiltHistogram> histograms,
             bool may_wait);
+  void plan_lanes(const HistogramShape& shape, bool one_page, std::span<BuiltHistogram> histograms,
+                  std::int64_t share_rows);
+  void plan_sparse(const HistogramShape& shape, bool one_page, std::span<BuiltHistogram> histograms,
+                   std::int64_t most_parts, double entries_per_row);
+  void add_task(const HistogramShape& shape, bool one_page, BuiltHistogram& leaf, std::int32_t group,
+                std::int64_t begin, std::int64_t end);
   void add_page(const Task& task, const HistogramShape& shape, const QuantisedRows& rows, const LeafRows& leaf_rows,
                 const RowPage& page, Buffer<std::uint64_t>& scratch);
 
   std::vector<Task> tasks_;                     // of the batch
+  std::vector<Share> shares_;
   HistogramPool pool_;                          // partial histograms
   std::vector<Buffer<std::uint64_t>> scratch_;  // by thread
 };

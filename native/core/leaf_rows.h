@@ -40,10 +40,11 @@ struct RowList {
   std::int64_t first_row = 0;
   std::int64_t n = 0;
 
-  // One of n_parts parts of about the same size.
-  RowList part(std::int64_t i, std::int64_t n_parts) const {
-    const std::int64_t begin = n * i / n_parts;
-    return {rows != nullptr ? rows + begin : nullptr, first_row + begin, n * (i + 1) / n_parts - begin};
+  // The part that rows [begin, end) of a list of `total` rows would be.
+  RowList part(std::int64_t begin, std::int64_t end, std::int64_t total) const {
+    if (total == 0) return *this;
+    const std::int64_t first = n * begin / total;
+    return {rows != nullptr ? rows + first : nullptr, first_row + first, n * end / total - first};
   }
 };
 
