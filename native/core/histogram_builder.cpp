@@ -94,7 +94,6 @@ void HistogramBuilder::start(const HistogramShape& shape, int n_threads) {
 void HistogramBuilder::plan(int n_threads, const HistogramShape& shape, bool one_page,
                             std::span<BuiltHistogram> histograms, bool may_wait) {
   tasks_.clear();
-  shares_.clear();
   std::int64_t total_rows = 0;
   for (BuiltHistogram& h : histograms) {
     const std::int64_t n_rows = h.rows.end - h.rows.begin;
@@ -114,31 +113,26 @@ void HistogramBuilder::plan(int n_threads, const HistogramShape& shape, bool one
   plan_lanes(shape, one_page, histograms, std::max(kTaskRows, (total_rows * n_units + n_shares - 1) / n_shares));
   if (shape.has_sparse()) plan_sparse(shape, one_page, histograms, n_shares, entries_per_row);
   // Longest first: the last one to start should be short.
-  std::stable_sort(shares_.begin(), shares_.end(), [](const Share& a, const Share& b) { return a.cost > b.cost; });
+  std::stable_sort(tasks_.begin(), tasks_.end(), [](const Task& a, const Task& b) { return a.cost > b.cost; });
 }
 
-// All shares have about the same number of rows; leaves are cut where a share is full.
+// Leaves are cut as if all rows were dealt out to shares of the same size, one after another: few cuts balance the load.
 void HistogramBuilder::plan_lanes(const HistogramShape& shape, bool one_page, std::span<BuiltHistogram> histograms,
                                   std::int64_t share_rows) {
-  constexpr std::int64_t kLeastRows = kTaskRows / 2;  // on both sides of a cut
-  std::int64_t filled = share_rows;
+  const std::int64_t least_rows = std::max(kTaskRows / 2, share_rows / 4);  // on both sides of a cut
+  std::int64_t filled = 0;
   for (BuiltHistogram& h : histograms) {
     const std::int64_t n_rows = h.rows.end - h.rows.begin;
     for (std::size_t g = 0; !h.waits && g < shape.group_used.size(); ++g) {
       if (!shape.group_used[g]) continue;
       std::int64_t begin = 0;
       do {
-        if (filled + kLeastRows > share_rows) {
-          shares_.push_back({tasks_.size(), tasks_.size(), 0.0});
-          filled = 0;
-        }
+        if (filled + least_rows > share_rows) filled = 0;
         const std::int64_t space = share_rows - filled;
         // Rows are taken out of one histogram only.
-        const bool is_cut = !h.take_out && n_rows - begin >= space + kLeastRows;
+        const bool is_cut = !h.take_out && n_rows - begin >= space + least_rows;
         const std::int64_t end = is_cut ? begin + space : n_rows;
-        add_task(shape, one_page, h, static_cast<std::int32_t>(g), begin, end);
-        shares_.back().end = tasks_.size();
-        shares_.back().cost += static_cast<double>(end - begin);
+        add_task(shape, one_page, h, static_cast<std::int32_t>(g), begin, end, static_cast<double>(end - begin));
         filled += end - begin;
         begin = end;
       } while (begin < n_rows);
@@ -155,16 +149,15 @@ void HistogramBuilder::plan_sparse(const HistogramShape& shape, bool one_page, s
     const double cells = static_cast<double>(shape.sparse->n_cells) + 65536.0;
     const std::int64_t n_parts = std::clamp<std::int64_t>(static_cast<std::int64_t>(entries / cells), 1, most_parts);
     for (std::int64_t part = 0; part < n_parts; ++part) {
-      const std::size_t task = tasks_.size();
-      add_task(shape, one_page, h, shape.sparse_group(), n_rows * part / n_parts, n_rows * (part + 1) / n_parts);
-      shares_.push_back({task, task + 1, entries / kEntriesPerGroup / static_cast<double>(n_parts)});
+      add_task(shape, one_page, h, shape.sparse_group(), n_rows * part / n_parts, n_rows * (part + 1) / n_parts,
+               entries / kEntriesPerGroup / static_cast<double>(n_parts));
     }
   }
 }
 
 void HistogramBuilder::add_task(const HistogramShape& shape, bool one_page, BuiltHistogram& leaf, std::int32_t group,
-                                std::int64_t begin, std::int64_t end) {
-  Task task{&leaf, group, begin, end, leaf.own};
+                                std::int64_t begin, std::int64_t end, double cost) {
+  Task task{&leaf, group, begin, end, cost, leaf.own};
   if (begin > 0) {
     // Rounded page by page, a part may have more than its share of the rows.
     const bool large = leaf.own->large && (!one_page || end - begin > shape.layout.max_rows);
@@ -181,18 +174,16 @@ void HistogramBuilder::build(Team& team, const HistogramShape& shape, const Quan
   plan(team.n_threads(), shape, pages.ranges().size() == 1, histograms, may_wait);
   bool is_first = true;
   const auto add = [&](const RowPage& page) {
-    const auto add_share = [&](std::int64_t s, int thread) {
-      for (std::size_t t = shares_[at(s)].begin; t < shares_[at(s)].end; ++t) {
-        const Task& task = tasks_[t];
-        if (is_first && !task.leaf->take_out) clear_group(shape, task.group, *task.target);
-        add_page(task, shape, rows, leaf_rows, page, scratch_[at(thread)]);
-      }
+    const auto add_task = [&](std::int64_t t, int thread) {
+      const Task& task = tasks_[at(t)];
+      if (is_first && !task.leaf->take_out) clear_group(shape, task.group, *task.target);
+      add_page(task, shape, rows, leaf_rows, page, scratch_[at(thread)]);
     };
     // The parts of one leaf and one group of lanes are equal, and in the order of the table.
     if (histograms.size() == 1 && shape.matrix->groups().size() == 1 && !shape.has_sparse()) {
-      team.for_each(std::ssize(shares_), add_share);
+      team.for_each(std::ssize(tasks_), add_task);
     } else {
-      team.for_each_in_order(std::ssize(shares_), add_share);
+      team.for_each_in_order(std::ssize(tasks_), add_task);
     }
     is_first = false;
   };

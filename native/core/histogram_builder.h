@@ -84,12 +84,8 @@ class HistogramBuilder {
     BuiltHistogram* leaf;
     std::int32_t group;
     std::int64_t begin, end;  // positions in the leaf's rows; in pages, the same parts of their rows
+    double cost;              // in rows of a group of lanes
     Histogram* target;
-  };
-  // Tasks that one thread does in a row.
-  struct Share {
-    std::size_t begin, end;
-    double cost;  // in rows of a group of lanes
   };
   void plan(int n_threads, const HistogramShape& shape, bool one_page, std::span<BuiltHistogram> histograms,
             bool may_wait);
@@ -98,12 +94,11 @@ class HistogramBuilder {
   void plan_sparse(const HistogramShape& shape, bool one_page, std::span<BuiltHistogram> histograms,
                    std::int64_t most_parts, double entries_per_row);
   void add_task(const HistogramShape& shape, bool one_page, BuiltHistogram& leaf, std::int32_t group,
-                std::int64_t begin, std::int64_t end);
+                std::int64_t begin, std::int64_t end, double cost);
   void add_page(const Task& task, const HistogramShape& shape, const QuantisedRows& rows, const LeafRows& leaf_rows,
                 const RowPage& page, Buffer<std::uint64_t>& scratch);
 
   std::vector<Task> tasks_;                     // of the batch
-  std::vector<Share> shares_;
   HistogramPool pool_;                          // partial histograms
   std::vector<Buffer<std::uint64_t>> scratch_;  // by thread
 };
