@@ -5,9 +5,13 @@
 
 namespace gossamer {
 
-void AllowedFeatures::start(const SplitSearch& search, std::vector<Searched> where) {
-  where_ = std::move(where);
+void AllowedFeatures::start(const SplitSearch& search, const std::vector<Searched>& where) {
   const FeatureLimits* const limits = search.limits.get();
+  const ColumnFractions& fractions = search.fractions;
+  const bool took_all = takes_all_;
+  takes_all_ = limits == nullptr && std::min({fractions.by_tree, fractions.by_level, fractions.by_node}) >= 1.0;
+  if (took_all && takes_all_ && where == where_) return;  // a hundred thousand features need not be listed again
+  where_ = where;
   columns_ =
       std::make_unique<ColumnSampler>(static_cast<std::int64_t>(where_.size()), search.fractions, search.column_key,
                                       limits != nullptr ? limits->sampling_weights : std::vector<double>{});

@@ -16,7 +16,9 @@ enum class Searched : char { nowhere = 0, histogram = 1, sorted_column = 2 };
 
 class AllowedFeatures {
  public:
-  void start(const SplitSearch& search, std::vector<Searched> where);
+  void start(const SplitSearch& search, const std::vector<Searched>& where);
+  // Every leaf of the tree may be split on every feature that is searched somewhere.
+  bool takes_all() const { return takes_all_; }
   const std::vector<std::int32_t>& tree_features() const { return columns_->tree_features(); }
   Searched where(std::int32_t feature) const { return where_[static_cast<std::size_t>(feature)]; }
   // Draws the features of leaves that are about to be searched; called from one thread.
@@ -42,6 +44,7 @@ class AllowedFeatures {
   std::unique_ptr<ColumnSampler> columns_;
   std::vector<Searched> where_;
   const InteractionGroups* groups_ = nullptr;  // nullptr: none
+  bool takes_all_ = false;                     // no sample, and no limits
   bool by_node_ = false;                       // leaves have features of their own
   bool all_ = false;                           // every leaf is searched on every feature, in histograms
   Flags tree_;

@@ -78,23 +78,33 @@ Searched HistogramEvaluator::where(std::int32_t f) const {
   return feature(f).hidden ? Searched::nowhere : Searched::histogram;
 }
 
-void HistogramEvaluator::plan_features() {
+// One pass: with a hundred thousand features, reading all of them takes as long as growing a small tree.
+void HistogramEvaluator::list_features() {
   const auto& features = data_.matrix->features();
-  // One pass: with a hundred thousand features, reading all of them takes as long as growing a small tree.
-  std::vector<Searched> places(features.size());
+  places_.resize(features.size());
   group_of_.resize(features.size());
+  searched_groups_.assign(data_.matrix->groups().size(), 0);
   most_bins_ = 0;
   for (std::size_t f = 0; f < features.size(); ++f) {
-    places[f] = where(static_cast<std::int32_t>(f));
+    places_[f] = where(static_cast<std::int32_t>(f));
     group_of_[f] = features[f].group;
     most_bins_ = std::max(most_bins_, features[f].n_value_bins);
+    if (places_[f] == Searched::histogram && group_of_[f] >= 0) searched_groups_[at(group_of_[f])] = 1;
   }
-  allowed_.start(*search_, std::move(places));
-  shape_ = {data_.matrix.get(), sparse_.get(), std::vector<char>(data_.matrix->groups().size(), 0), 0,
-            quantised_->layout()};
-  for (const std::int32_t f : allowed_.tree_features()) {
-    if (allowed_.where(f) == Searched::histogram && group_of_[at(f)] >= 0) {
-      shape_.group_used[at(group_of_[at(f)])] = 1;
+}
+
+void HistogramEvaluator::plan_features() {
+  if (!knows_features_) list_features();
+  // Sorted columns and proposed bins may differ from tree to tree.
+  knows_features_ = !has_values() && task_.params[0].by_value.proposals == nullptr;
+  allowed_.start(*search_, places_);
+  shape_ = {data_.matrix.get(), sparse_.get(), searched_groups_, 0, quantised_->layout()};
+  if (!allowed_.takes_all()) {
+    std::fill(shape_.group_used.begin(), shape_.group_used.end(), char{0});
+    for (const std::int32_t f : allowed_.tree_features()) {
+      if (allowed_.where(f) == Searched::histogram && group_of_[at(f)] >= 0) {
+        shape_.group_used[at(group_of_[at(f)])] = 1;
+      }
     }
   }
   // The cells of forced splits are needed even where the tree's sample of features leaves them out.

@@ -128,7 +128,10 @@ class HistogramEvaluator : public LeafEvaluator {
   const QuantisedRows* quantised_ = &own_rows_;
   SplitRules rules_;  // in units of the layout
   AllowedFeatures allowed_;
+  bool knows_features_ = false;         // list_features need not be called again
+  std::vector<Searched> places_;        // by feature
   std::vector<std::int32_t> group_of_;  // by feature; -1: a sparse column
+  std::vector<char> searched_groups_;   // groups in which some feature is searched, if the tree takes all features
   std::int32_t most_bins_ = 0;          // value bins of a feature
   SplitCosts costs_;
   HistogramShape shape_;
@@ -178,6 +181,7 @@ class HistogramEvaluator : public LeafEvaluator {
     std::vector<std::int64_t> cells;  // of one leaf
   };
 
+  void list_features();
   void plan_features();
   void plan_plain_features();
   void make_scratch(int n_threads);

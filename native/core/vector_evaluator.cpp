@@ -58,7 +58,7 @@ void VectorEvaluator::plan(Team& team) {
   for (const Feature& f : data_.matrix->features()) {
     places.push_back(f.hidden ? Searched::nowhere : Searched::histogram);
   }
-  allowed_.start(*search_, std::move(places));
+  allowed_.start(*search_, places);
   group_used_.assign(groups.size(), 0);
   for (const std::int32_t f : allowed_.tree_features()) {
     if (!feature(f).loose()) group_used_[at(feature(f).group)] = 1;
