@@ -8,9 +8,9 @@ namespace gossamer {
 void AllowedFeatures::start(const SplitSearch& search, const std::vector<Searched>& where) {
   const FeatureLimits* const limits = search.limits.get();
   const ColumnFractions& fractions = search.fractions;
-  const bool took_all = takes_all_;
-  takes_all_ = limits == nullptr && std::min({fractions.by_tree, fractions.by_level, fractions.by_node}) >= 1.0;
-  if (took_all && takes_all_ && where == where_) return;  // a hundred thousand features need not be listed again
+  const bool all = limits == nullptr && std::min({fractions.by_tree, fractions.by_level, fractions.by_node}) >= 1.0;
+  if (all && takes_all_ && where == where_) return;  // a hundred thousand features need not be listed again
+  takes_all_ = false;                                // until everything below has succeeded
   where_ = where;
   columns_ =
       std::make_unique<ColumnSampler>(static_cast<std::int64_t>(where_.size()), search.fractions, search.column_key,
@@ -20,6 +20,7 @@ void AllowedFeatures::start(const SplitSearch& search, const std::vector<Searche
   tree_ = flags_of(columns_->tree_features());
   all_ = !by_node_ && std::all_of(tree_.histogram.begin(), tree_.histogram.end(), [](char flag) { return flag; });
   nodes_.clear();
+  takes_all_ = all;
 }
 
 AllowedFeatures::Flags AllowedFeatures::flags_of(const std::vector<std::int32_t>& features) const {

@@ -258,7 +258,8 @@ Sums sum_bins(const FeatureCells& feature, std::int64_t first, std::int64_t n, c
 namespace {
 
 // Ranges of cells whose counts exceed `limit` in some cell of their lane; neighbouring lanes make one range.
-std::vector<CellRange> lanes_above(std::int64_t limit, const Group& group, LaneRange lanes, const std::uint32_t* counts) {
+std::vector<CellRange> lanes_above(std::int64_t limit, const Group& group, LaneRange lanes,
+                                   const std::uint32_t* counts) {
   std::vector<CellRange> found;
   for (int lane = lanes.first; lane < lanes.first + lanes.n; ++lane) {
     const CellRange cells = LaneRange{lane, 1}.cells(group);

@@ -116,7 +116,8 @@ void HistogramBuilder::plan(int n_threads, const HistogramShape& shape, bool one
   std::stable_sort(tasks_.begin(), tasks_.end(), [](const Task& a, const Task& b) { return a.cost > b.cost; });
 }
 
-// Leaves are cut as if all rows were dealt out to shares of the same size, one after another: few cuts balance the load.
+// Leaves are cut as if all rows were dealt out to shares of the same size, one after another: few cuts balance the
+// load.
 void HistogramBuilder::plan_lanes(const HistogramShape& shape, bool one_page, std::span<BuiltHistogram> histograms,
                                   std::int64_t share_rows) {
   const std::int64_t least_rows = std::max(kTaskRows / 2, share_rows / 4);  // on both sides of a cut
@@ -192,7 +193,8 @@ void HistogramBuilder::build(Team& team, const HistogramShape& shape, const Quan
 
 void HistogramBuilder::add_page(const Task& task, const HistogramShape& shape, const QuantisedRows& quantised,
                                 const LeafRows& leaf_rows, const RowPage& page, Buffer<std::uint64_t>& scratch) {
-  const RowList rows = leaf_rows.in_page(task.leaf->rows, page).part(task.begin, task.end, task.leaf->rows.end - task.leaf->rows.begin);
+  const RowList rows =
+      leaf_rows.in_page(task.leaf->rows, page).part(task.begin, task.end, task.leaf->rows.end - task.leaf->rows.begin);
   if (rows.n == 0) return;
   if (task.group == shape.sparse_group()) {
     if (task.target->large) scratch.grow_to(shape.n_heavy * 2);

@@ -52,9 +52,9 @@ struct BuiltHistogram {
   Histogram* own = nullptr;
   RowRange rows{0, 0};
   std::vector<Partial> partials;
-  bool take_out = false;  // the rows are taken out of `own`, which holds more rows
+  bool take_out = false;                // the rows are taken out of `own`, which holds more rows
   const std::uint32_t* most = nullptr;  // counts of cells that hold at least these rows; see add_lanes
-  bool waits = false;     // for build_lanes
+  bool waits = false;                   // for build_lanes
 
   // Adds the partial histograms of a range of cells of lanes, or of a block of sparse columns.
   void merge_lanes(const HistogramShape& shape, std::int32_t group, CellRange range);
