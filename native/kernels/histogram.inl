@@ -106,16 +106,14 @@ struct NextRows {
   }
 };
 
-// The same for rows in the order of the table: bins and values are prefetched from where they begin, pair by pair.
+// The same for rows in the order of the table: bins in the first pass, values in the second one.
 struct NextInOrder {
-  const char* bins;
-  int64_t bins_step;
-  const char* values;
-  int64_t values_step;
+  const char* at;
+  int64_t step;  // two rows
 
-  __attribute__((always_inline)) void prefetch(int64_t i) const {
-    __builtin_prefetch(bins + i * bins_step, 0, 2);
-    __builtin_prefetch(values + i * values_step, 0, 2);
+  __attribute__((always_inline)) void prefetch(int64_t) {
+    __builtin_prefetch(at, 0, 2);
+    at += step;
   }
 };
 
@@ -148,8 +146,8 @@ void copy_rows(const BuildArgs& a, int64_t begin, int64_t n, uint8_t* __restrict
 }
 
 template <class Ops, int kLaneCells, int kLanes, class Next>
-void add_lanes(const uint8_t* bins, int64_t stride, const typename Ops::Cell* values, int64_t n,
-               typename Ops::Cell* __restrict cells, Next next) {
+GOSSAMER_INLINE void add_lanes(const uint8_t* bins, int64_t stride, const typename Ops::Cell* values, int64_t n,
+                               typename Ops::Cell* __restrict cells, Next next) {
   const auto add_row = [cells](const uint8_t* row, const typename Ops::Cell& value) __attribute__((always_inline)) {
     uint64_t eight;
     memcpy(&eight, row, 8);  // may read past the row: arrays end with slack
@@ -168,11 +166,25 @@ void add_lanes(const uint8_t* bins, int64_t stride, const typename Ops::Cell* va
   if (i < n) add_row(bins, values[i]);
 }
 
-template <class Ops, int kLaneCells, class Next, int kLanes = Ops::kMaxLanes>
+// Not inlined: gcc then keeps everything in registers.
+template <class Ops, int kLaneCells, int kLanes>
+__attribute__((noinline)) void add_lanes_in_order(const uint8_t* bins, int64_t stride, const typename Ops::Cell* values,
+                                                  int64_t n, typename Ops::Cell* cells, NextInOrder next) {
+  add_lanes<Ops, kLaneCells, kLanes>(bins, stride, values, n, cells, next);
+}
+
+template <class Ops, int kLaneCells, int kLanes = Ops::kMaxLanes>
 void add_pass(int n_lanes, const uint8_t* bins, int64_t stride, const typename Ops::Cell* values, int64_t n,
-              typename Ops::Cell* cells, Next next) {
+              typename Ops::Cell* cells, NextRows next) {
   if (n_lanes == kLanes) return add_lanes<Ops, kLaneCells, kLanes>(bins, stride, values, n, cells, next);
-  if constexpr (kLanes > 1) add_pass<Ops, kLaneCells, Next, kLanes - 1>(n_lanes, bins, stride, values, n, cells, next);
+  if constexpr (kLanes > 1) add_pass<Ops, kLaneCells, kLanes - 1>(n_lanes, bins, stride, values, n, cells, next);
+}
+
+template <class Ops, int kLaneCells, int kLanes = Ops::kMaxLanes>
+void add_pass(int n_lanes, const uint8_t* bins, int64_t stride, const typename Ops::Cell* values, int64_t n,
+              typename Ops::Cell* cells, NextInOrder next) {
+  if (n_lanes == kLanes) return add_lanes_in_order<Ops, kLaneCells, kLanes>(bins, stride, values, n, cells, next);
+  if constexpr (kLanes > 1) add_pass<Ops, kLaneCells, kLanes - 1>(n_lanes, bins, stride, values, n, cells, next);
 }
 
 // Makes the bins and values of `n` rows from row `begin` of the arguments contiguous; row_bytes is
@@ -226,16 +238,15 @@ void build_lanes(const BuildArgs& a) {
     const uint8_t* const chunk = load_chunk<Ops>(a, begin, n, a.row_stride, bins, values);
     if (a.take_out) negate<Ops>(values, n);
     NextRows next = rows_after(a, begin, n, a.row_stride, n_passes);
-    const char* const next_bins = reinterpret_cast<const char*>(chunk + n * a.row_stride);
     const char* const next_values =
         static_cast<const char*>(a.row_values) + (a.first_row + begin + n) * int64_t{sizeof(typename Ops::Row)};
-    NextInOrder in_order{next_bins, a.row_stride, next_values, sizeof(typename Ops::Row)};
+    NextInOrder in_order{reinterpret_cast<const char*>(chunk + n * a.row_stride), 2 * a.row_stride};
     for (int lane = a.first_lane; lane < end_lane; lane += n_each, ++next.pass) {
       const int lanes = end_lane - lane < n_each ? end_lane - lane : n_each;
       Cell* const own = cells + lane * kLaneCells;
       if (a.rows == nullptr) {
         add_pass<Ops, kLaneCells>(lanes, chunk + lane, a.row_stride, values, n, own, in_order);
-        in_order.bins_step = in_order.values_step = 0;  // all of them have been fetched
+        in_order = {next_values, next.pass == 0 ? 2 * int64_t{sizeof(typename Ops::Row)} : 0};
         continue;
       }
       if (next.pass == 2) next.n = 0;

@@ -426,6 +426,29 @@ TEST_SUITE("grower") {
     }
   }
 
+  TEST_CASE("a grower forgets which features the tree before had") {
+    const Problem p = make_problem(20000, 90, 98);
+    REQUIRE(p.matrix->groups().size() > 2);
+    const std::vector<RowIdx> rows = bag(p, 0.7);
+    Team team(2);
+    Grower grower(p.matrix);
+    const double by_tree[] = {0.02, 1.0, 1.0, 0.02, 0.5, 1.0};
+    for (int round = 0; round < 6; ++round) {
+      GrowParams params;
+      params.search.fractions.by_tree = by_tree[round];
+      params.search.column_key = static_cast<std::uint64_t>(round);
+      const bool bagged = round == 2;
+      const Grown fresh = grow(p, params, 1, true, bagged ? &rows : nullptr);
+      Grown again;
+      again.score.assign(at(p.n_rows()), 0.25);
+      again.tree =
+          grower.grow(team, p.gradient.data(), p.hessian.data(), bagged ? rows.data() : nullptr,
+                      bagged ? static_cast<std::int64_t>(rows.size()) : p.n_rows(), params, again.score.data());
+      CAPTURE(round);
+      CHECK(same(again, fresh));
+    }
+  }
+
   TEST_CASE("the root split is the best of all, by a plain loop") {
     const Problem p = make_problem(3000, 9, 97);
     GrowParams params;
