@@ -110,30 +110,37 @@ void HistogramBuilder::plan(int n_threads, const HistogramShape& shape, bool one
   // Several shares per thread balance the load; every cut through a leaf costs a histogram to be cleared and merged.
   const std::int64_t per_thread = n_threads <= 2 ? 2 : std::clamp<std::int64_t>(total_rows / (32768 * n_threads), 4, 8);
   const std::int64_t n_shares = n_threads == 1 ? 1 : n_threads * per_thread;
-  plan_lanes(shape, one_page, histograms, std::max(kTaskRows, (total_rows * n_units + n_shares - 1) / n_shares));
+  plan_lanes(shape, one_page, histograms, std::max(kTaskRows, (total_rows * n_units + n_shares - 1) / n_shares),
+             n_threads <= 2);
   if (shape.has_sparse()) plan_sparse(shape, one_page, histograms, n_shares, entries_per_row);
   // Longest first: the last one to start should be short.
   std::stable_sort(tasks_.begin(), tasks_.end(), [](const Task& a, const Task& b) { return a.cost > b.cost; });
 }
 
-// Leaves are cut as if all rows were dealt out to shares of the same size, one after another: few cuts balance the
-// load.
+// With few shares, leaves are cut as if all rows were dealt out to shares of the same size, one after another: that
+// balances the load. Many shares balance themselves, and leaves smaller than a share need not be cut.
 void HistogramBuilder::plan_lanes(const HistogramShape& shape, bool one_page, std::span<BuiltHistogram> histograms,
-                                  std::int64_t share_rows) {
+                                  std::int64_t share_rows, bool deals) {
   const std::int64_t least_rows = std::max(kTaskRows / 2, share_rows / 4);  // on both sides of a cut
   std::int64_t filled = 0;
   for (BuiltHistogram& h : histograms) {
     const std::int64_t n_rows = h.rows.end - h.rows.begin;
+    // Rows are taken out of one histogram only.
+    const std::int64_t n_parts = h.take_out ? 1 : std::max<std::int64_t>((n_rows + share_rows / 2) / share_rows, 1);
     for (std::size_t g = 0; !h.waits && g < shape.group_used.size(); ++g) {
       if (!shape.group_used[g]) continue;
+      const auto group = static_cast<std::int32_t>(g);
+      if (!deals || h.take_out) {
+        add_parts(shape, one_page, h, group, n_parts, static_cast<double>(n_rows));
+        continue;
+      }
       std::int64_t begin = 0;
       do {
         if (filled + least_rows > share_rows) filled = 0;
         const std::int64_t space = share_rows - filled;
-        // Rows are taken out of one histogram only.
-        const bool is_cut = !h.take_out && n_rows - begin >= space + least_rows;
+        const bool is_cut = n_rows - begin >= space + least_rows;
         const std::int64_t end = is_cut ? begin + space : n_rows;
-        add_task(shape, one_page, h, static_cast<std::int32_t>(g), begin, end, static_cast<double>(end - begin));
+        add_task(shape, one_page, h, group, begin, end, static_cast<double>(end - begin));
         filled += end - begin;
         begin = end;
       } while (begin < n_rows);
@@ -145,14 +152,19 @@ void HistogramBuilder::plan_lanes(const HistogramShape& shape, bool one_page, st
 void HistogramBuilder::plan_sparse(const HistogramShape& shape, bool one_page, std::span<BuiltHistogram> histograms,
                                    std::int64_t most_parts, double entries_per_row) {
   for (BuiltHistogram& h : histograms) {
-    const std::int64_t n_rows = h.rows.end - h.rows.begin;
-    const double entries = entries_per_row * static_cast<double>(n_rows);
+    const double entries = entries_per_row * static_cast<double>(h.rows.end - h.rows.begin);
     const double cells = static_cast<double>(shape.sparse->n_cells) + 65536.0;
     const std::int64_t n_parts = std::clamp<std::int64_t>(static_cast<std::int64_t>(entries / cells), 1, most_parts);
-    for (std::int64_t part = 0; part < n_parts; ++part) {
-      add_task(shape, one_page, h, shape.sparse_group(), n_rows * part / n_parts, n_rows * (part + 1) / n_parts,
-               entries / kEntriesPerGroup / static_cast<double>(n_parts));
-    }
+    add_parts(shape, one_page, h, shape.sparse_group(), n_parts, entries / kEntriesPerGroup);
+  }
+}
+
+void HistogramBuilder::add_parts(const HistogramShape& shape, bool one_page, BuiltHistogram& leaf, std::int32_t group,
+                                 std::int64_t n_parts, double cost) {
+  const std::int64_t n_rows = leaf.rows.end - leaf.rows.begin;
+  for (std::int64_t part = 0; part < n_parts; ++part) {
+    add_task(shape, one_page, leaf, group, n_rows * part / n_parts, n_rows * (part + 1) / n_parts,
+             cost / static_cast<double>(n_parts));
   }
 }
 

@@ -90,9 +90,11 @@ class HistogramBuilder {
   void plan(int n_threads, const HistogramShape& shape, bool one_page, std::span<BuiltHistogram> histograms,
             bool may_wait);
   void plan_lanes(const HistogramShape& shape, bool one_page, std::span<BuiltHistogram> histograms,
-                  std::int64_t share_rows);
+                  std::int64_t share_rows, bool deals);
   void plan_sparse(const HistogramShape& shape, bool one_page, std::span<BuiltHistogram> histograms,
                    std::int64_t most_parts, double entries_per_row);
+  void add_parts(const HistogramShape& shape, bool one_page, BuiltHistogram& leaf, std::int32_t group,
+                 std::int64_t n_parts, double cost);
   void add_task(const HistogramShape& shape, bool one_page, BuiltHistogram& leaf, std::int32_t group,
                 std::int64_t begin, std::int64_t end, double cost);
   void add_page(const Task& task, const HistogramShape& shape, const QuantisedRows& rows, const LeafRows& leaf_rows,
