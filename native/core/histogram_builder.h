@@ -53,7 +53,7 @@ struct BuiltHistogram {
   RowRange rows{0, 0};
   std::vector<Partial> partials;
   bool take_out = false;                // the rows are taken out of `own`, which holds more rows
-  const std::uint32_t* most = nullptr;  // counts of cells that hold at least these rows; see add_lanes
+  const std::uint32_t* most = nullptr;  // rows that each cell can get at most; see add_lanes
   bool waits = false;                   // for build_lanes
 
   // Adds the partial histograms of a range of cells of lanes, or of a block of sparse columns.

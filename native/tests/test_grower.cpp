@@ -63,10 +63,8 @@ struct Grown {
   std::vector<double> score;
 };
 
-Grown grow(const Problem& p, const GrowParams& params, int n_threads, bool with_hessian = true,
+Grown grow(Grower& grower, Team& team, const Problem& p, const GrowParams& params, bool with_hessian = true,
            const std::vector<RowIdx>* rows = nullptr) {
-  Team team(n_threads);
-  Grower grower(p.matrix);
   GrowParams own = params;
   if (!own.monotone.direction.empty()) own.monotone.direction.resize(p.matrix->features().size());
   Grown g;
@@ -75,6 +73,14 @@ Grown grow(const Problem& p, const GrowParams& params, int n_threads, bool with_
                        rows != nullptr ? rows->data() : nullptr,
                        rows != nullptr ? static_cast<std::int64_t>(rows->size()) : p.n_rows(), own, g.score.data());
   return g;
+}
+
+// With a new grower.
+Grown grow(const Problem& p, const GrowParams& params, int n_threads, bool with_hessian = true,
+           const std::vector<RowIdx>* rows = nullptr) {
+  Team team(n_threads);
+  Grower grower(p.matrix);
+  return grow(grower, team, p, params, with_hessian, rows);
 }
 
 bool same_tree(const Tree& a, const Tree& b) {
@@ -416,11 +422,7 @@ TEST_SUITE("grower") {
       p.gradient = is_wild ? wild : calm;
       params.shape.num_leaves = round % 2 == 0 ? 60 : 15;
       const Grown fresh = grow(p, params, 2, true, bagged ? &rows : nullptr);
-      Grown again;
-      again.score.assign(at(p.n_rows()), 0.25);
-      again.tree =
-          grower.grow(team, p.gradient.data(), p.hessian.data(), bagged ? rows.data() : nullptr,
-                      bagged ? static_cast<std::int64_t>(rows.size()) : p.n_rows(), params, again.score.data());
+      const Grown again = grow(grower, team, p, params, true, bagged ? &rows : nullptr);
       CAPTURE(round);
       CHECK(same(again, fresh));
     }
@@ -439,11 +441,7 @@ TEST_SUITE("grower") {
       params.search.column_key = static_cast<std::uint64_t>(round);
       const bool bagged = round == 2;
       const Grown fresh = grow(p, params, 1, true, bagged ? &rows : nullptr);
-      Grown again;
-      again.score.assign(at(p.n_rows()), 0.25);
-      again.tree =
-          grower.grow(team, p.gradient.data(), p.hessian.data(), bagged ? rows.data() : nullptr,
-                      bagged ? static_cast<std::int64_t>(rows.size()) : p.n_rows(), params, again.score.data());
+      const Grown again = grow(grower, team, p, params, true, bagged ? &rows : nullptr);
       CAPTURE(round);
       CHECK(same(again, fresh));
     }
@@ -781,11 +779,7 @@ TEST_SUITE("grower") {
         Problem plain = s.problems[0];
         plain.gradient = p.gradient;
         const Grown expected = grow(plain, params, 1, true, bagged ? &rows : nullptr);
-        Grown again;
-        again.score.assign(at(p.n_rows()), 0.25);
-        again.tree =
-            grower.grow(team, p.gradient.data(), p.hessian.data(), bagged ? rows.data() : nullptr,
-                        bagged ? static_cast<std::int64_t>(rows.size()) : p.n_rows(), params, again.score.data());
+        const Grown again = grow(grower, team, p, params, true, bagged ? &rows : nullptr);
         CAPTURE(s.names[i]);
         CAPTURE(round);
         CHECK(same(again, expected));
