@@ -77,15 +77,6 @@ constexpr int64_t kChunkRows = 1024;
 constexpr int64_t kMaxRowBytes = 32;
 constexpr int64_t kAhead = 200;
 
-struct Numbers {
-  RowIdx number[kChunkRows] = {};
-
-  constexpr Numbers() {
-    for (int64_t i = 0; i < kChunkRows; ++i) number[i] = static_cast<RowIdx>(i);
-  }
-};
-constexpr Numbers kNumbers;
-
 // Rows of the next chunk, whose cache lines are prefetched while this chunk is added: evenly, since
 // main memory delivers one line in about the time that half a row takes. Prefetched all at once,
 // they would fill the miss buffers and stall the core.
@@ -106,7 +97,7 @@ struct NextRows {
   }
 };
 
-// The same for rows in the order of the table: bins in the first pass, values in the second one.
+// The same for rows in the order of the table.
 struct NextInOrder {
   const char* at;
   int64_t step;  // two rows
@@ -215,12 +206,20 @@ inline void negate(typename Ops::Cell* values, int64_t n) {
   for (int64_t i = 0; i < n; ++i) values[i] = Ops::negative(values[i]);
 }
 
-inline NextRows rows_after(const BuildArgs& a, int64_t begin, int64_t n, int64_t row_bytes, int64_t passes) {
-  const int64_t after = a.n_rows - begin - n;
-  const char* const bins = static_cast<const char*>(a.bins);
-  const int64_t n_next = after < kChunkRows ? after : kChunkRows;
-  if (a.rows != nullptr) return {bins, a.rows + begin + n, row_bytes, n_next, passes, 0};
-  return {bins + (a.first_row + begin + n) * row_bytes, kNumbers.number, row_bytes, n_next, passes, 0};
+// What is prefetched during a pass over the rows before row `end` of the arguments: listed rows in the first two
+// passes, or all of them if there is one pass.
+inline NextRows rows_after(const BuildArgs& a, int64_t end, int64_t row_bytes, int64_t passes, int64_t pass) {
+  const int64_t after = a.n_rows - end < kChunkRows ? a.n_rows - end : kChunkRows;
+  return {static_cast<const char*>(a.bins), a.rows + end, row_bytes, pass < 2 ? after : 0, passes, pass};
+}
+
+// The same for rows in order: bins in the first pass, values in the second one.
+template <class Ops>
+inline NextInOrder in_order_after(const BuildArgs& a, int64_t end, int64_t row_bytes, int64_t pass) {
+  const int64_t value_bytes = sizeof(typename Ops::Row);
+  const int64_t row = a.first_row + end;
+  if (pass == 0) return {static_cast<const char*>(a.bins) + row * row_bytes, 2 * row_bytes};
+  return {static_cast<const char*>(a.row_values) + row * value_bytes, pass == 1 ? 2 * value_bytes : 0};
 }
 
 template <class Ops, int kLaneCells>
@@ -237,20 +236,17 @@ void build_lanes(const BuildArgs& a) {
     const int64_t n = a.n_rows - begin < kChunkRows ? a.n_rows - begin : kChunkRows;
     const uint8_t* const chunk = load_chunk<Ops>(a, begin, n, a.row_stride, bins, values);
     if (a.take_out) negate<Ops>(values, n);
-    NextRows next = rows_after(a, begin, n, a.row_stride, n_passes);
-    const char* const next_values =
-        static_cast<const char*>(a.row_values) + (a.first_row + begin + n) * int64_t{sizeof(typename Ops::Row)};
-    NextInOrder in_order{reinterpret_cast<const char*>(chunk + n * a.row_stride), 2 * a.row_stride};
-    for (int lane = a.first_lane; lane < end_lane; lane += n_each, ++next.pass) {
+    int64_t pass = 0;
+    for (int lane = a.first_lane; lane < end_lane; lane += n_each, ++pass) {
       const int lanes = end_lane - lane < n_each ? end_lane - lane : n_each;
       Cell* const own = cells + lane * kLaneCells;
       if (a.rows == nullptr) {
-        add_pass<Ops, kLaneCells>(lanes, chunk + lane, a.row_stride, values, n, own, in_order);
-        in_order = {next_values, next.pass == 0 ? 2 * int64_t{sizeof(typename Ops::Row)} : 0};
-        continue;
+        const NextInOrder next = in_order_after<Ops>(a, begin + n, a.row_stride, pass);
+        add_pass<Ops, kLaneCells>(lanes, chunk + lane, a.row_stride, values, n, own, next);
+      } else {
+        const NextRows next = rows_after(a, begin + n, a.row_stride, n_passes, pass);
+        add_pass<Ops, kLaneCells>(lanes, chunk + lane, a.row_stride, values, n, own, next);
       }
-      if (next.pass == 2) next.n = 0;
-      add_pass<Ops, kLaneCells>(lanes, chunk + lane, a.row_stride, values, n, own, next);
     }
   }
 }
@@ -276,9 +272,8 @@ inline void update_u16(typename Ops::Cell* __restrict cells, const int32_t* offs
   if constexpr (kLanes > 1) update_u16<Ops, kLanes - 1>(cells, offset + 1, bins >> 16, value);
 }
 
-template <class Ops, int kLanes>
-void add_lanes_u16(const BuildArgs& a, const uint8_t* bins, const typename Ops::Cell* values, int64_t n,
-                   NextRows next) {
+template <class Ops, int kLanes, class Next>
+void add_lanes_u16(const BuildArgs& a, const uint8_t* bins, const typename Ops::Cell* values, int64_t n, Next next) {
   auto* const cells = static_cast<typename Ops::Cell*>(a.cells);
   const int64_t row_bytes = a.row_stride * 2;
   int32_t offset[kLanes];
@@ -301,10 +296,10 @@ void add_lanes_u16(const BuildArgs& a, const uint8_t* bins, const typename Ops::
   }
 }
 
-template <class Ops, int kLanes = 16>
-void add_pass_u16(const BuildArgs& a, const uint8_t* bins, const typename Ops::Cell* values, int64_t n, NextRows next) {
+template <class Ops, class Next, int kLanes = 16>
+void add_pass_u16(const BuildArgs& a, const uint8_t* bins, const typename Ops::Cell* values, int64_t n, Next next) {
   if (a.n_lanes == kLanes) return add_lanes_u16<Ops, kLanes>(a, bins, values, n, next);
-  if constexpr (kLanes > 1) add_pass_u16<Ops, kLanes - 1>(a, bins, values, n, next);
+  if constexpr (kLanes > 1) add_pass_u16<Ops, Next, kLanes - 1>(a, bins, values, n, next);
 }
 
 template <class Ops>
@@ -316,7 +311,12 @@ void build_lanes_u16(const BuildArgs& a) {
     const int64_t n = a.n_rows - begin < kChunkRows ? a.n_rows - begin : kChunkRows;
     const uint8_t* const chunk = load_chunk<Ops>(a, begin, n, row_bytes, bins, values);
     if (a.take_out) negate<Ops>(values, n);
-    add_pass_u16<Ops>(a, chunk + 2 * a.first_lane, values, n, rows_after(a, begin, n, row_bytes, 1));
+    const uint8_t* const lanes = chunk + 2 * a.first_lane;
+    if (a.rows == nullptr) {
+      add_pass_u16<Ops>(a, lanes, values, n, in_order_after<Ops>(a, begin + n, row_bytes, 0));
+    } else {
+      add_pass_u16<Ops>(a, lanes, values, n, rows_after(a, begin + n, row_bytes, 1, 0));
+    }
   }
 }
 
