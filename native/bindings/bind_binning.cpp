@@ -202,7 +202,8 @@ std::shared_ptr<BinMatrix> make_bin_matrix(const In<std::int32_t>& columns, cons
                                            const std::optional<In<std::int32_t>>& category, bool share_lanes,
                                            const std::optional<In<std::int32_t>>& bundled,
                                            const std::optional<In<std::int64_t>>& bundle_ends,
-                                           const std::optional<In<std::int32_t>>& loose) {
+                                           const std::optional<In<std::int32_t>>& loose,
+                                           const std::optional<In<double>>& zero_share) {
   check_rows(n_rows);
   Storage storage{share_lanes, {}, {}};
   if (bundled && bundle_ends) {
@@ -215,6 +216,7 @@ std::shared_ptr<BinMatrix> make_bin_matrix(const In<std::int32_t>& columns, cons
     }
   }
   if (loose) storage.loose = to_vector(*loose);
+  if (zero_share) storage.zero_share = to_vector(*zero_share);
   auto features = make_features(columns, upper, offsets, missing_kind, may_miss, category);
   for (Feature& feature : features) feature.zero_bin = find_zero_bin(feature);
   return std::make_shared<BinMatrix>(std::move(features), n_rows, std::move(storage));
@@ -234,6 +236,7 @@ nb::dict storage(const BinMatrix& self) {
   d["bundle_ends"] = to_numpy(std::move(bundle_ends));
   d["loose"] = to_numpy(std::vector<std::int32_t>(self.storage().loose));
   d["may_miss"] = to_numpy(std::move(may_miss));
+  d["zero_share"] = to_numpy(std::vector<double>(self.storage().zero_share));
   return d;
 }
 
@@ -455,8 +458,8 @@ void bind_binning(nb::module_& m) {
            "missing_kind"_a, "n_rows"_a, "may_miss"_a.noconvert().none() = nb::none(),
            "category"_a.noconvert().none() = nb::none(), "share_lanes"_a = false,
            "bundled"_a.noconvert().none() = nb::none(), "bundle_ends"_a.noconvert().none() = nb::none(),
-           "loose"_a.noconvert().none() = nb::none())
-      .def("storage", &storage, "How features are kept: bundled, bundle_ends, loose, may_miss.")
+           "loose"_a.noconvert().none() = nb::none(), "zero_share"_a.noconvert().none() = nb::none())
+      .def("storage", &storage, "How features are kept: bundled, bundle_ends, loose, may_miss, zero_share.")
       .def("describe", &describe, "Figures about the storage.")
       .def("copy_sparse", &copy_sparse,
            "Entries of features in bundles and sparse columns: features, begin, rows, bins.")

@@ -4,6 +4,7 @@
 #include <bit>
 #include <stdexcept>
 
+#include "core/common_bins.h"
 #include "core/index.h"
 #include "core/row_pages.h"
 #include "core/sparse_rows.h"
@@ -46,7 +47,8 @@ std::vector<Digit> make_digits(const std::vector<Feature>& features, const Stora
 }
 
 // Digits to lanes, first fit by decreasing size; a lane of one byte holds 256 values.
-std::vector<Lane> plan_lanes(std::vector<Digit> digits, bool share) {
+std::vector<Lane> plan_lanes(std::vector<Digit> digits, const Storage& storage) {
+  const bool share = storage.share_lanes;
   std::stable_sort(digits.begin(), digits.end(), [&](const Digit& a, const Digit& b) { return a.radix > b.radix; });
   std::vector<Lane> lanes;
   std::size_t first_open = 0;  // lanes before it are full
@@ -65,8 +67,17 @@ std::vector<Lane> plan_lanes(std::vector<Digit> digits, bool share) {
     lanes[lane].n_values *= digit.radix;
     lanes[lane].digits.push_back(std::move(digit));
   }
-  std::stable_sort(lanes.begin(), lanes.end(),
-                   [](const Lane& a, const Lane& b) { return lane_size(a.n_values) > lane_size(b.n_values); });
+  constexpr double kLeastShare = 0.25;  // of zeros: other lanes keep their order
+  const auto zero_share = [&](const Lane& lane) {
+    const Digit& digit = lane.digits.front();
+    if (storage.zero_share.empty() || lane.digits.size() > 1 || digit.bundle) return 0.0;
+    const double share_of_zeros = storage.zero_share[at(digit.features.front())];
+    return share_of_zeros < kLeastShare ? 0.0 : share_of_zeros;
+  };
+  std::stable_sort(lanes.begin(), lanes.end(), [&](const Lane& a, const Lane& b) {
+    const int size_a = lane_size(a.n_values), size_b = lane_size(b.n_values);
+    return size_a != size_b ? size_a > size_b : zero_share(a) < zero_share(b);
+  });
   return lanes;
 }
 
@@ -88,6 +99,9 @@ BinMatrix::BinMatrix(std::vector<Feature> features, std::int64_t n_rows, Storage
                      std::shared_ptr<RowPages> pages)
     : features_(std::move(features)), storage_(std::move(storage)), n_rows_(n_rows), pages_(std::move(pages)) {
   if (pages_ && !storage_.loose.empty()) throw std::invalid_argument("pages have no sparse columns");
+  if (!storage_.zero_share.empty() && storage_.zero_share.size() != features_.size()) {
+    throw std::invalid_argument("zero_share must have a value for each feature");
+  }
   for (Feature& feature : features_) feature.zero_bin = find_zero_bin(feature);
   plan_groups();
   for (const Feature& feature : features_) {
@@ -98,7 +112,7 @@ BinMatrix::BinMatrix(std::vector<Feature> features, std::int64_t n_rows, Storage
 }
 
 void BinMatrix::plan_groups() {
-  const std::vector<Lane> lanes = plan_lanes(make_digits(features_, storage_), storage_.share_lanes);
+  const std::vector<Lane> lanes = plan_lanes(make_digits(features_, storage_), storage_);
   for (std::size_t i = 0; i < lanes.size();) {
     Group group;
     group.first_cell = n_cells_;
@@ -235,9 +249,12 @@ void BinMatrix::make_columns(Team& team) {
       }
     }
   });
+  std::vector<std::vector<CommonBins>> common;
+  for (const Group& group : groups_) common.push_back(find_common_bins(group, n_rows_));
   column_begin_ = std::move(column_begin);
   columns8_ = std::move(columns8);
   columns16_ = std::move(columns16);
+  for (std::size_t g = 0; g < groups_.size(); ++g) groups_[g].common = std::move(common[g]);
   has_columns_.store(true, std::memory_order_release);
 }
 

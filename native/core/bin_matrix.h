@@ -26,6 +26,7 @@
 #include "core/row_range.h"
 #include "core/sparse_view.h"
 #include "core/types.h"
+#include "kernels/kernels.h"
 
 namespace gossamer {
 
@@ -54,6 +55,7 @@ struct Group {
   std::int64_t n_cells = 0;
   std::vector<std::int32_t> lane_offset;  // two bytes: first cell of each lane, from first_cell
   std::vector<Lane> lanes;
+  std::vector<CommonBins> common;  // set by BinMatrix::make_columns
   Buffer<std::uint8_t> bins8;
   Buffer<std::uint16_t> bins16;
 
@@ -72,6 +74,8 @@ struct Storage {
   bool share_lanes = false;                        // digits of few values share lanes
   std::vector<std::vector<std::int32_t>> bundles;  // each increasing
   std::vector<std::int32_t> loose;                 // sparse columns, increasing
+  // By feature, in a sample: lanes that are mostly zero stand side by side. Empty: not known.
+  std::vector<double> zero_share = {};
 };
 
 // What becomes of a value that meets another one in its bundle, or is missing where the lane has no bin for that.

@@ -121,6 +121,10 @@ std::shared_ptr<BinMatrix> put_beside(Team& team, const BinMatrix& left, const B
     storage.bundles.push_back(std::move(bundle));
   }
   for (const std::int32_t f : right.storage().loose) storage.loose.push_back(f + n_left);
+  storage.zero_share.resize(at(n_left));
+  const std::vector<double>& of_right = right.storage().zero_share;
+  storage.zero_share.insert(storage.zero_share.end(), of_right.begin(), of_right.end());
+  storage.zero_share.resize(features.size());
   auto result = std::make_shared<BinMatrix>(std::move(features), left.n_rows(), std::move(storage));
   result->fill_beside(team, left, right);
   return result;

@@ -277,9 +277,9 @@ std::vector<CellRange> lanes_above(std::int64_t limit, const Group& group, LaneR
 
 }  // namespace
 
-void add_lanes(const Group& group, LaneRange lanes, const void* bins, const RowIdx* rows, std::int64_t first_row,
-               std::int64_t n_rows, const void* row_values, std::int64_t n_cells, const CellLayout& layout,
-               std::uint64_t* scratch, Histogram& out, bool take_out, const std::uint32_t* most) {
+void add_lanes(const Group& group, LaneRange lanes, const void* bins, const RowList& rows, const void* row_values,
+               std::int64_t n_cells, const CellLayout& layout, BuildScratch& scratch, Histogram& out, bool take_out,
+               const std::uint32_t* most) {
   const CellRange range = lanes.cells(group);
   BuildArgs args;
   args.bins = bins;
@@ -291,17 +291,26 @@ void add_lanes(const Group& group, LaneRange lanes, const void* bins, const RowI
   args.row_values = row_values;
   args.layout = &layout;
   args.take_out = take_out;
+  args.common = group.common.data();
+  args.n_common = static_cast<int>(group.common.size());
   const auto build = group.two_bytes ? kernels().build_u16 : kernels().build_u8;
-  const auto add = [&](std::int64_t done, std::int64_t n, void* cells) {
-    args.rows = rows != nullptr ? rows + done : nullptr;
-    args.first_row = first_row + done;
-    args.n_rows = n;
-    args.cells = cells;
+  RowReader reader(rows, scratch.list);
+  const auto add_next = [&](std::int64_t most_rows) {
+    const RowList piece = reader.next(most_rows);
+    args.rows = piece.rows;
+    args.first_row = piece.first_row;
+    args.n_rows = piece.n;
     build(args);
   };
-  if (!out.large) return add(0, n_rows, out.cells(group.first_cell, layout));
+  if (!out.large) {
+    args.cells = out.cells(group.first_cell, layout);
+    while (reader.n_left() > 0) add_next(rows.n);
+    return;
+  }
+  scratch.cells.grow_to(group.n_cells * words_per_cell(layout));
+  args.cells = scratch.cells.data();
   const auto words_of = [&](CellRange cells) {
-    return scratch + (cells.first - group.first_cell) * words_per_cell(layout);
+    return scratch.cells.data() + (cells.first - group.first_cell) * words_per_cell(layout);
   };
   // Sums of the cells in the scratch are added to the histogram.
   const auto empty = [&](CellRange cells) {
@@ -311,14 +320,13 @@ void add_lanes(const Group& group, LaneRange lanes, const void* bins, const RowI
   zero(words_of(range), range.n * words_per_cell(layout));
   // Lanes that may overflow are emptied after every step, the others after the last one.
   std::vector<CellRange> may_overflow;
-  if (n_rows > layout.max_rows) {
+  if (rows.n > layout.max_rows) {
     may_overflow = most != nullptr ? lanes_above(layout.max_rows, group, lanes, most) : std::vector<CellRange>{range};
   }
-  const std::int64_t step = may_overflow.empty() ? n_rows : layout.max_rows;
-  for (std::int64_t done = 0; done < n_rows; done += step) {
-    const std::int64_t n = std::min(step, n_rows - done);
-    add(done, n, scratch);
-    if (done + n == n_rows) break;
+  const std::int64_t step = may_overflow.empty() ? rows.n : layout.max_rows;
+  while (reader.n_left() > 0) {
+    add_next(step);
+    if (reader.n_left() == 0) break;
     for (const CellRange& cells : may_overflow) empty(cells);
   }
   kernels().unpack_add(words_of(range), range.n, layout, out.sums(n_cells).offset(range.first));

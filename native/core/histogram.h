@@ -12,6 +12,7 @@
 
 #include "core/bin_matrix.h"
 #include "core/memory.h"
+#include "core/row_list.h"
 #include "core/types.h"
 
 namespace gossamer {
@@ -113,11 +114,17 @@ struct LaneRange {
   }
 };
 
-// Adds `n_rows` rows to the cells of some lanes of a group in `out`; with `take_out`, which may not be large, it takes
-// them out. `bins` points to row 0 of the table. `scratch` holds the group's cells, twice in a wide layout. `most`:
-// for each cell of the histogram, the most rows that it can get; nullptr: not known.
-void add_lanes(const Group& group, LaneRange lanes, const void* bins, const RowIdx* rows, std::int64_t first_row,
-               std::int64_t n_rows, const void* row_values, std::int64_t n_cells, const CellLayout& layout,
-               std::uint64_t* scratch, Histogram& out, bool take_out = false, const std::uint32_t* most = nullptr);
+// Memory that a thread needs to build histograms.
+struct BuildScratch {
+  Buffer<std::uint64_t> cells;
+  Buffer<RowIdx> list;
+};
+
+// Adds rows to the cells of some lanes of a group in `out`; with `take_out`, which may not be large, it takes them out.
+// `bins` and `row_values` are those of row 0 of the table. `most`: for each cell of the histogram, the most rows that
+// it can get; nullptr: not known.
+void add_lanes(const Group& group, LaneRange lanes, const void* bins, const RowList& rows, const void* row_values,
+               std::int64_t n_cells, const CellLayout& layout, BuildScratch& scratch, Histogram& out,
+               bool take_out = false, const std::uint32_t* most = nullptr);
 
 }  // namespace gossamer

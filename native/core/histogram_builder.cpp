@@ -14,7 +14,7 @@ constexpr double kEntriesPerGroup = 16.0;  // entries of a row that take as long
 
 // Light cells take all rows at once; heavy ones are emptied into 64-bit sums before they overflow.
 void add_sparse(const HistogramShape& shape, const RowPage& page, const QuantisedRows& quantised, const RowList& rows,
-                std::uint64_t* scratch, Histogram& out) {
+                BuildScratch& scratch, Histogram& out) {
   const SparseRows& sparse = *shape.sparse;
   const CellRange heavy{shape.matrix->n_cells(), shape.n_heavy};
   SparseBuildArgs args;
@@ -26,32 +26,29 @@ void add_sparse(const HistogramShape& shape, const RowPage& page, const Quantise
   args.n_cells = sparse.n_cells;
   args.n_heavy = static_cast<std::uint32_t>(shape.n_heavy);
   args.light = out.light.data();
-  const std::int64_t step = out.large && heavy.n > 0 ? shape.layout.max_rows : std::max<std::int64_t>(rows.n, 1);
-  for (std::int64_t done = 0; done < rows.n; done += step) {
-    args.rows = rows.rows != nullptr ? rows.rows + done : nullptr;
-    args.first_row = rows.first_row + done;
-    args.n_rows = std::min(step, rows.n - done);
-    args.heavy = scratch;
-    if (!out.large) {
-      args.heavy = out.cells(heavy.first, shape.layout);
-    } else {
-      std::fill(scratch, scratch + heavy.n * shape.words_per_cell(), std::uint64_t{0});
-    }
+  const std::int64_t n_words = heavy.n * shape.words_per_cell();
+  if (out.large) scratch.cells.grow_to(n_words);
+  args.heavy = out.large ? scratch.cells.data() : out.cells(heavy.first, shape.layout);
+  RowReader reader(rows, scratch.list);
+  while (reader.n_left() > 0) {
+    const RowList piece = reader.next(out.large && heavy.n > 0 ? shape.layout.max_rows : rows.n);
+    args.rows = piece.rows;
+    args.first_row = piece.first_row;
+    args.n_rows = piece.n;
+    if (out.large) std::fill_n(scratch.cells.data(), n_words, std::uint64_t{0});
     kernels().build_sparse(args);
     if (out.large) {
-      kernels().unpack_add(scratch, heavy.n, shape.layout, out.sums(shape.n_cells).offset(heavy.first));
+      kernels().unpack_add(scratch.cells.data(), heavy.n, shape.layout, out.sums(shape.n_cells).offset(heavy.first));
     }
   }
 }
 
 void add_rows(const HistogramShape& shape, const QuantisedRows& quantised, const RowPage& page, std::int32_t group,
-              LaneRange lanes, const RowList& rows, Buffer<std::uint64_t>& scratch, const BuiltHistogram& leaf,
-              Histogram& out) {
+              LaneRange lanes, const RowList& rows, BuildScratch& scratch, const BuiltHistogram& leaf, Histogram& out) {
   const Group& own = shape.matrix->groups()[at(group)];
-  if (out.large) scratch.grow_to(own.n_cells * 2);
   const void* const bins = page.row_zero(at(group), own.row_stride * (own.two_bytes ? 2 : 1));
-  add_lanes(own, lanes, bins, rows.rows, rows.first_row, rows.n, quantised.values(), shape.n_cells, shape.layout,
-            scratch.data(), out, leaf.take_out, leaf.most);
+  add_lanes(own, lanes, bins, rows, quantised.values(), shape.n_cells, shape.layout, scratch, out, leaf.take_out,
+            leaf.most);
 }
 
 void clear_group(const HistogramShape& shape, std::int32_t group, Histogram& out) {
@@ -204,13 +201,11 @@ void HistogramBuilder::build(Team& team, const HistogramShape& shape, const Quan
 }
 
 void HistogramBuilder::add_page(const Task& task, const HistogramShape& shape, const QuantisedRows& quantised,
-                                const LeafRows& leaf_rows, const RowPage& page, Buffer<std::uint64_t>& scratch) {
-  const RowList rows =
-      leaf_rows.in_page(task.leaf->rows, page).part(task.begin, task.end, task.leaf->rows.end - task.leaf->rows.begin);
+                                const LeafRows& leaf_rows, const RowPage& page, BuildScratch& scratch) {
+  const RowList rows = leaf_rows.part(task.leaf->rows, page, task.begin, task.end);
   if (rows.n == 0) return;
   if (task.group == shape.sparse_group()) {
-    if (task.target->large) scratch.grow_to(shape.n_heavy * 2);
-    add_sparse(shape, page, quantised, rows, scratch.data(), *task.target);
+    add_sparse(shape, page, quantised, rows, scratch, *task.target);
     return;
   }
   const LaneRange all{0, shape.matrix->groups()[at(task.group)].n_lanes};
@@ -223,7 +218,7 @@ void HistogramBuilder::build_lanes(const HistogramShape& shape, const QuantisedR
   if (!histogram.take_out) {
     clear_range(*histogram.own, lanes.cells(shape.matrix->groups()[at(group)]), shape.n_cells, shape.layout);
   }
-  const RowList rows = leaf_rows.in_page(histogram.rows, page);
+  const RowList rows = leaf_rows.part(histogram.rows, page, 0, histogram.rows.end - histogram.rows.begin);
   if (rows.n == 0) return;
   add_rows(shape, quantised, page, group, lanes, rows, scratch_[at(thread)], histogram, *histogram.own);
 }

@@ -6,6 +6,7 @@
 // are in cache, and threads that share a leaf need no join in between.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -31,6 +32,10 @@ struct HistogramShape {
   // The sparse columns count as one more group after the groups of lanes.
   std::int32_t sparse_group() const { return static_cast<std::int32_t>(matrix->groups().size()); }
   bool has_sparse() const { return sparse != nullptr && sparse->n_cells > 0; }
+  // Whether the rows of a leaf are read more than once to build its histogram.
+  bool reads_rows_again() const {
+    return std::count(group_used.begin(), group_used.end(), char{1}) + (has_sparse() ? 1 : 0) > 1;
+  }
   bool is_heavy(const SparseRows::Block& block) const { return block.first_cell < n_heavy; }
   CellRange sparse_range(const SparseRows::Block& block) const {
     return {matrix->n_cells() + block.first_cell, block.n_cells};
@@ -98,11 +103,11 @@ class HistogramBuilder {
   void add_task(const HistogramShape& shape, bool one_page, BuiltHistogram& leaf, std::int32_t group,
                 std::int64_t begin, std::int64_t end, double cost);
   void add_page(const Task& task, const HistogramShape& shape, const QuantisedRows& rows, const LeafRows& leaf_rows,
-                const RowPage& page, Buffer<std::uint64_t>& scratch);
+                const RowPage& page, BuildScratch& scratch);
 
-  std::vector<Task> tasks_;                     // of the batch
-  HistogramPool pool_;                          // partial histograms
-  std::vector<Buffer<std::uint64_t>> scratch_;  // by thread
+  std::vector<Task> tasks_;            // of the batch
+  HistogramPool pool_;                 // partial histograms
+  std::vector<BuildScratch> scratch_;  // by thread
 };
 
 }  // namespace gossamer

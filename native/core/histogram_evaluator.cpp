@@ -323,7 +323,8 @@ void HistogramEvaluator::build(Team& team, std::span<const LeafJob> jobs) {
       NodeState& node = state(job.node);
       if (node.histogram) continue;  // the leaf is searched again
       task_.stats->built_rows += job.rows.end - job.rows.begin;
-      if (!task_.leaf_rows->is_listed(job.rows)) task_.leaf_rows->make_list(team, job.rows);
+      if (shape_.reads_rows_again() && !task_.leaf_rows->is_listed(job.rows))
+        task_.leaf_rows->make_list(team, job.rows);
       if (!family.takes_rows_out) node.histogram = acquire(node.sums.count > layout().max_rows);
       Histogram* const target = (family.takes_rows_out ? state(family.parent) : node).histogram.get();
       built_.push_back({target, job.rows, {}, family.takes_rows_out, most_in_cells(family)});

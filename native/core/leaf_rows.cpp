@@ -324,6 +324,17 @@ void LeafRows::finish_split(Team& team) {
   splits_ = {};
 }
 
+RowList LeafRows::part(RowRange leaf, const RowPage& page, std::int64_t begin, std::int64_t end) const {
+  if (!is_listed(leaf)) {
+    const Bits& bits = bits_[at(leaf.bits)];
+    const Cut first = cut(bits, begin);
+    return {nullptr, 64 * first.word, cut(bits, end).n_before - first.n_before, bits.words.data() + first.word};
+  }
+  const RowList rows = in_page(leaf, page);
+  const std::int64_t total = leaf.end - leaf.begin;
+  return total == 0 ? rows : rows.part(rows.n * begin / total, rows.n * end / total);
+}
+
 RowList LeafRows::in_page(RowRange leaf, const RowPage& page) const {
   if (is_splitting() && leaf.begin < leaf.end) {
     const auto after =
@@ -334,12 +345,12 @@ RowList LeafRows::in_page(RowRange leaf, const RowPage& page) const {
       const LeafSplit& split = splits_[s];
       const PagePiece& own = piece(s, page.number);
       const bool is_left = leaf.begin == split.leaf.begin && leaf.end == split.leaf.begin + split.n_left;
-      if (is_left) return {left_.data() + own.begin, 0, own.n_left};
-      return {left_.data() + own.begin + own.n_left, 0, own.end - own.begin - own.n_left};
+      if (is_left) return {left_.data() + own.begin, 0, own.n_left, nullptr};
+      return {left_.data() + own.begin + own.n_left, 0, own.end - own.begin - own.n_left, nullptr};
     }
   }
   const RowRange range = within(leaf, page.rows);
-  return {from(range.begin), range.begin, range.end - range.begin};
+  return {from(range.begin), range.begin, range.end - range.begin, nullptr};
 }
 
 }  // namespace gossamer

@@ -2,7 +2,7 @@
 //
 // A leaf that holds a large part of the table is kept as bits, one for each row of the table: splitting it takes a pass
 // over the bins of all rows in their order, which is faster than following a list. It has its range, too, but a list
-// there only if one was needed: for the histogram of the smaller child. See leaf_rows_bits.cpp.
+// there only if somebody asked for one. See leaf_rows_bits.cpp.
 #pragma once
 
 #include <algorithm>
@@ -14,6 +14,7 @@
 #include "core/index.h"
 #include "core/memory.h"
 #include "core/parallel.h"
+#include "core/row_list.h"
 #include "core/row_pages.h"
 #include "core/row_range.h"
 #include "core/row_splitter.h"
@@ -32,20 +33,6 @@ struct LeafSplit {
   // The ranges of the children.
   RowRange left() const { return {leaf.begin, leaf.begin + n_left, bits[0]}; }
   RowRange right() const { return {leaf.begin + n_left, leaf.end, bits[1]}; }
-};
-
-// Rows of a leaf: rows[0, n), or first_row, first_row + 1, ... where there is no list.
-struct RowList {
-  const RowIdx* rows = nullptr;
-  std::int64_t first_row = 0;
-  std::int64_t n = 0;
-
-  // The part that rows [begin, end) of a list of `total` rows would be.
-  RowList part(std::int64_t begin, std::int64_t end, std::int64_t total) const {
-    if (total == 0) return *this;
-    const std::int64_t first = n * begin / total;
-    return {rows != nullptr ? rows + first : nullptr, first_row + first, n * end / total - first};
-  }
 };
 
 class LeafRows {
@@ -77,13 +64,15 @@ class LeafRows {
     if (leaf.bits >= 0) free_bits_.push_back(leaf.bits);
   }
   // The same while pages pass by: start_split, then split_page for every page in any order, then finish_split, which
-  // counts the rows that went left again. Until then only in_page may be called. The rows must be increasing.
+  // counts the rows that went left again. Until then only part may be called. The rows must be increasing.
   void start_split(std::span<LeafSplit> splits, std::span<const RowRange> pages);
   void split_page(Team& team, const RowPage& page);
   void finish_split(Team& team);
   bool is_splitting() const { return !splits_.empty(); }
-  // The rows of a leaf in a page. Of the leaves that are being split, it has the children, once their page was split.
-  RowList in_page(RowRange leaf, const RowPage& page) const;
+  // Rows [begin, end) of a leaf, or, of a leaf that is on several pages, the same part of its rows in the page. Parts
+  // of bits begin with a word of theirs. Of the leaves that are being split, it has the children, once their page was
+  // split.
+  RowList part(RowRange leaf, const RowPage& page, std::int64_t begin, std::int64_t end) const;
   // The rows from position `begin` on; nullptr: they are begin, begin + 1, ...
   const RowIdx* from(std::int64_t begin) const { return identity_ ? nullptr : rows_.data() + begin; }
   // The part of a leaf's range whose rows are in [rows.begin, rows.end) of the table. Rows must be increasing there:
@@ -127,6 +116,7 @@ class LeafRows {
   };
   struct Bits {
     Buffer<std::uint64_t> words;
+    std::vector<std::int64_t> before;  // rows of the leaf before each block of kBitRows rows of the table, and in all
     bool is_listed = false;
   };
   // Rows of a task, a multiple of 64.
@@ -138,6 +128,14 @@ class LeafRows {
   void split_bits(Team& team, std::span<LeafSplit* const> splits);
   std::int32_t new_bits();
   std::int32_t all_bits();
+  RowList in_page(RowRange leaf, const RowPage& page) const;
+  // The first word after so many rows of the leaf, or after the few more that share the last of the words before it.
+  struct Cut {
+    std::int64_t word;
+    std::int64_t n_before;  // rows
+  };
+  Cut cut(const Bits& bits, std::int64_t n_rows) const;
+  void list_block(const Bits& bits, std::int64_t block, RowIdx* list) const;
   // Calls body(rows, n) for pieces of the rows of a leaf in [begin, end), both multiples of 64 or the end of the table.
   template <class Body>
   void visit_bits(const Bits& bits, std::int64_t begin, std::int64_t end, const Body& body) const {

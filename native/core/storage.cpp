@@ -216,11 +216,12 @@ Proposal propose_storage(Team& team, const EntrySource& source, const StorageOpt
 // no conflicts while the lanes are filled; otherwise bundles are found again, from all rows.
 template <class View>
 std::shared_ptr<BinMatrix> bin_any(Team& team, const View& view, std::vector<Feature> features,
-                                   const std::vector<char>& wanted, const StorageOptions& options,
-                                   StorageReport& report) {
+                                   const std::vector<char>& wanted, const std::vector<double>& zero_share,
+                                   const StorageOptions& options, StorageReport& report) {
   const auto source = make_source(view, features, wanted);
   const std::int64_t n_rows = view.n_rows;
   auto [best, is_all] = propose_storage(team, *source, options, features, report);
+  best.plan.storage.zero_share = zero_share;
   // If zero is missing or some conflicts are allowed, all rows must be counted.
   const bool zero_is_missing = !features.empty() && features.front().missing_kind == MissingKind::zero;
   const bool may_guess = !zero_is_missing && conflicts_allowed(options, n_rows) == 0;
@@ -237,6 +238,7 @@ std::shared_ptr<BinMatrix> bin_any(Team& team, const View& view, std::vector<Fea
     if (best.plan.storage.bundles.empty()) best.max_values = 0;  // there are no bundles to find
     if (best.max_values > 0) columns = collect_rows(team, *source, candidates, counts, stretches);
     make_attempt(best, features, candidates, columns, counts, n_rows, options);
+    best.plan.storage.zero_share = zero_share;
   }
   report.n_candidates = static_cast<std::int64_t>(candidates.size());
   report.n_conflicts = best.plan.n_conflicts;
@@ -257,8 +259,9 @@ std::shared_ptr<BinMatrix> bin_training(Team& team, const MatrixView& matrix, st
     wanted[f] = zero_share[f] >= 1.0 - kSparseShare && !features[f].is_categorical();
     n_wanted += wanted[f];
   }
-  if (n_wanted > 1) return bin_any(team, matrix, std::move(features), wanted, options, report);
-  auto result = std::make_shared<BinMatrix>(std::move(features), matrix.n_rows, options.share_lanes);
+  if (n_wanted > 1) return bin_any(team, matrix, std::move(features), wanted, zero_share, options, report);
+  auto result =
+      std::make_shared<BinMatrix>(std::move(features), matrix.n_rows, Storage{options.share_lanes, {}, {}, zero_share});
   result->fill(team, matrix, Use::training);
   return result;
 }
@@ -267,7 +270,7 @@ std::shared_ptr<BinMatrix> bin_training(Team& team, const SparseView& matrix, st
                                         const StorageOptions& options, StorageReport& report) {
   for (Feature& feature : features) feature.zero_bin = find_zero_bin(feature);
   const std::vector<char> wanted(features.size(), 1);
-  return bin_any(team, matrix, std::move(features), wanted, options, report);
+  return bin_any(team, matrix, std::move(features), wanted, {}, options, report);
 }
 
 std::shared_ptr<BinMatrix> make_like(const BinMatrix& training, std::int64_t n_rows) {

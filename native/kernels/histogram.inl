@@ -26,7 +26,7 @@ struct WideOps {
 
 // Adds to kLanes lanes (at most 8) whose bins are the low bytes of `bins`.
 template <class Ops, int kLaneCells, int kLanes>
-inline void update(typename Ops::Cell* __restrict cells, uint64_t bins, const typename Ops::Cell& value) {
+GOSSAMER_INLINE void update(typename Ops::Cell* cells, uint64_t bins, typename Ops::Cell value) {
   Ops::add(cells + (bins & 0xff), value);
   if constexpr (kLanes > 1) update<Ops, kLaneCells, kLanes - 1>(cells + kLaneCells, bins >> 8, value);
 }
@@ -85,15 +85,14 @@ struct NextRows {
   const RowIdx* rows;
   int64_t stride;
   int64_t n;
-  int64_t passes;
-  int64_t pass;
+  int64_t second;  // from the first row that is prefetched at a time to the other one; 0: there is one
 
   // While rows i and i + 1 are added. Always inlined: gcc takes a function that only prefetches for one without effect
   // and drops it.
   __attribute__((always_inline)) void prefetch(int64_t i) const {
     if (i + 2 > n) return;
-    __builtin_prefetch(bins + rows[i + pass] * stride, 0, 2);
-    if (passes == 1) __builtin_prefetch(bins + rows[i + 1] * stride, 0, 2);
+    __builtin_prefetch(bins + rows[i] * stride, 0, 2);
+    __builtin_prefetch(bins + rows[i + second] * stride, 0, 2);
   }
 };
 
@@ -136,10 +135,11 @@ void copy_rows(const BuildArgs& a, int64_t begin, int64_t n, uint8_t* __restrict
   }
 }
 
+// Not inlined: gcc then keeps everything in registers.
 template <class Ops, int kLaneCells, int kLanes, class Next>
-GOSSAMER_INLINE void add_lanes(const uint8_t* bins, int64_t stride, const typename Ops::Cell* values, int64_t n,
-                               typename Ops::Cell* __restrict cells, Next next) {
-  const auto add_row = [cells](const uint8_t* row, const typename Ops::Cell& value) __attribute__((always_inline)) {
+__attribute__((noinline)) void add_lanes(const uint8_t* bins, int64_t stride, const typename Ops::Cell* values,
+                                         int64_t n, typename Ops::Cell* cells, Next next) {
+  const auto add_row = [cells](const uint8_t* row, typename Ops::Cell value) __attribute__((always_inline)) {
     uint64_t eight;
     memcpy(&eight, row, 8);  // may read past the row: arrays end with slack
     update<Ops, kLaneCells, (kLanes < 8 ? kLanes : 8)>(cells, eight, value);
@@ -157,25 +157,11 @@ GOSSAMER_INLINE void add_lanes(const uint8_t* bins, int64_t stride, const typena
   if (i < n) add_row(bins, values[i]);
 }
 
-// Not inlined: gcc then keeps everything in registers.
-template <class Ops, int kLaneCells, int kLanes>
-__attribute__((noinline)) void add_lanes_in_order(const uint8_t* bins, int64_t stride, const typename Ops::Cell* values,
-                                                  int64_t n, typename Ops::Cell* cells, NextInOrder next) {
-  add_lanes<Ops, kLaneCells, kLanes>(bins, stride, values, n, cells, next);
-}
-
-template <class Ops, int kLaneCells, int kLanes = Ops::kMaxLanes>
+template <class Ops, int kLaneCells, class Next, int kLanes = Ops::kMaxLanes>
 void add_pass(int n_lanes, const uint8_t* bins, int64_t stride, const typename Ops::Cell* values, int64_t n,
-              typename Ops::Cell* cells, NextRows next) {
+              typename Ops::Cell* cells, Next next) {
   if (n_lanes == kLanes) return add_lanes<Ops, kLaneCells, kLanes>(bins, stride, values, n, cells, next);
-  if constexpr (kLanes > 1) add_pass<Ops, kLaneCells, kLanes - 1>(n_lanes, bins, stride, values, n, cells, next);
-}
-
-template <class Ops, int kLaneCells, int kLanes = Ops::kMaxLanes>
-void add_pass(int n_lanes, const uint8_t* bins, int64_t stride, const typename Ops::Cell* values, int64_t n,
-              typename Ops::Cell* cells, NextInOrder next) {
-  if (n_lanes == kLanes) return add_lanes_in_order<Ops, kLaneCells, kLanes>(bins, stride, values, n, cells, next);
-  if constexpr (kLanes > 1) add_pass<Ops, kLaneCells, kLanes - 1>(n_lanes, bins, stride, values, n, cells, next);
+  if constexpr (kLanes > 1) add_pass<Ops, kLaneCells, Next, kLanes - 1>(n_lanes, bins, stride, values, n, cells, next);
 }
 
 // Makes the bins and values of `n` rows from row `begin` of the arguments contiguous; row_bytes is
@@ -210,7 +196,7 @@ inline void negate(typename Ops::Cell* values, int64_t n) {
 // passes, or all of them if there is one pass.
 inline NextRows rows_after(const BuildArgs& a, int64_t end, int64_t row_bytes, int64_t passes, int64_t pass) {
   const int64_t after = a.n_rows - end < kChunkRows ? a.n_rows - end : kChunkRows;
-  return {static_cast<const char*>(a.bins), a.rows + end, row_bytes, pass < 2 ? after : 0, passes, pass};
+  return {static_cast<const char*>(a.bins), a.rows + end + pass, row_bytes, pass < 2 ? after : 0, passes == 1 ? 1 : 0};
 }
 
 // The same for rows in order: bins in the first pass, values in the second one.
@@ -222,30 +208,107 @@ inline NextInOrder in_order_after(const BuildArgs& a, int64_t end, int64_t row_b
   return {static_cast<const char*>(a.row_values) + row * value_bytes, pass == 1 ? 2 * value_bytes : 0};
 }
 
+// Adds the rows of a chunk to lanes that have bins in common: the sum of the rows that have all of these to one cell of
+// each lane, the other rows one by one. `bins` and `cells` are those of the first of the lanes.
+template <class Ops, int kLaneCells, int kLanes, class Next>
+__attribute__((noinline)) void add_rare_rows(uint64_t common, const uint8_t* bins, int64_t stride,
+                                             const typename Ops::Cell* values, int64_t n, typename Ops::Cell sum,
+                                             typename Ops::Cell* cells, Next next) {
+  constexpr uint64_t kMask = ~uint64_t{0} >> (64 - 8 * kLanes);
+  const auto load = [&](int64_t i) {
+    uint64_t eight;
+    memcpy(&eight, bins + i * stride, 8);  // may read past the row: arrays end with slack
+    return eight;
+  };
+  uint16_t rare[kChunkRows + 1];
+  int64_t n_rare = 0;
+  for (int64_t i = 0; i < n; ++i) {
+    if (i % 2 == 0) next.prefetch(i);
+    rare[n_rare] = static_cast<uint16_t>(i);
+    n_rare += ((load(i) ^ common) & kMask) != 0;
+  }
+  for (int64_t k = 0; k < n_rare; ++k) {
+    const typename Ops::Cell value = values[rare[k]];
+    Ops::add(&sum, Ops::negative(value));
+    update<Ops, kLaneCells, kLanes>(cells, load(rare[k]), value);
+  }
+  update<Ops, kLaneCells, kLanes>(cells, common, sum);
+}
+
+template <class Ops, int kLaneCells, class Next, int kLanes = 8>
+void add_common(const CommonBins& common, const uint8_t* bins, int64_t stride, const typename Ops::Cell* values,
+                int64_t n, const typename Ops::Cell& sum, typename Ops::Cell* cells, Next next) {
+  if (common.n_lanes == kLanes) {
+    return add_rare_rows<Ops, kLaneCells, kLanes>(common.bins, bins, stride, values, n, sum, cells, next);
+  }
+  if constexpr (kLanes > 1) {
+    add_common<Ops, kLaneCells, Next, kLanes - 1>(common, bins, stride, values, n, sum, cells, next);
+  }
+}
+
+// Lanes that are added in one go.
+struct Pass {
+  int lane;
+  int n_lanes;
+  const CommonBins* common;  // nullptr: none
+};
+
+// Equal passes leave the most of the cache to the rows: 10 + 10 lanes, not 12 + 8.
+inline int list_plain_passes(int lane, int end, int most_lanes, Pass* passes) {
+  const int n_passes = (end - lane + most_lanes - 1) / most_lanes;
+  if (n_passes == 0) return 0;
+  const int n_each = (end - lane + n_passes - 1) / n_passes;
+  int n = 0;
+  for (; lane < end; lane += n_each) passes[n++] = {lane, end - lane < n_each ? end - lane : n_each, nullptr};
+  return n;
+}
+
+inline int list_passes(const BuildArgs& a, int most_lanes, Pass* passes) {
+  int lane = a.first_lane;
+  const int end = a.first_lane + a.n_lanes;
+  int n = 0;
+  for (int c = 0; c < a.n_common; ++c) {
+    const CommonBins& common = a.common[c];
+    if (common.first_lane < lane || common.first_lane + common.n_lanes > end) continue;
+    n += list_plain_passes(lane, common.first_lane, most_lanes, passes + n);
+    passes[n++] = {common.first_lane, common.n_lanes, &common};
+    lane = common.first_lane + common.n_lanes;
+  }
+  return n + list_plain_passes(lane, end, most_lanes, passes + n);
+}
+
 template <class Ops, int kLaneCells>
 void build_lanes(const BuildArgs& a) {
   using Cell = typename Ops::Cell;
   alignas(64) uint8_t bins[kChunkRows * kMaxRowBytes + 8];
   alignas(64) Cell values[kChunkRows];
   auto* const cells = static_cast<Cell*>(a.cells);
-  // Equal passes leave the most of the cache to the rows: 10 + 10 lanes, not 12 + 8.
-  const int n_passes = (a.n_lanes + Ops::kMaxLanes - 1) / Ops::kMaxLanes;
-  const int n_each = (a.n_lanes + n_passes - 1) / n_passes;
-  const int end_lane = a.first_lane + a.n_lanes;
+  Pass passes[kMaxRowBytes];
+  const int n_passes = list_passes(a, Ops::kMaxLanes, passes);
   for (int64_t begin = 0; begin < a.n_rows; begin += kChunkRows) {
     const int64_t n = a.n_rows - begin < kChunkRows ? a.n_rows - begin : kChunkRows;
     const uint8_t* const chunk = load_chunk<Ops>(a, begin, n, a.row_stride, bins, values);
     if (a.take_out) negate<Ops>(values, n);
-    int64_t pass = 0;
-    for (int lane = a.first_lane; lane < end_lane; lane += n_each, ++pass) {
-      const int lanes = end_lane - lane < n_each ? end_lane - lane : n_each;
-      Cell* const own = cells + lane * kLaneCells;
+    Cell sum{};
+    if (a.n_common > 0) {
+      for (int64_t i = 0; i < n; ++i) Ops::add(&sum, values[i]);
+    }
+    for (int p = 0; p < n_passes; ++p) {
+      const Pass& pass = passes[p];
+      Cell* const own = cells + pass.lane * kLaneCells;
+      const auto add = [&](auto next) {
+        if constexpr (kLaneCells == 256) {
+          if (pass.common != nullptr) {
+            add_common<Ops, kLaneCells>(*pass.common, chunk + pass.lane, a.row_stride, values, n, sum, own, next);
+            return;
+          }
+        }
+        add_pass<Ops, kLaneCells>(pass.n_lanes, chunk + pass.lane, a.row_stride, values, n, own, next);
+      };
       if (a.rows == nullptr) {
-        const NextInOrder next = in_order_after<Ops>(a, begin + n, a.row_stride, pass);
-        add_pass<Ops, kLaneCells>(lanes, chunk + lane, a.row_stride, values, n, own, next);
+        add(in_order_after<Ops>(a, begin + n, a.row_stride, p));
       } else {
-        const NextRows next = rows_after(a, begin + n, a.row_stride, n_passes, pass);
-        add_pass<Ops, kLaneCells>(lanes, chunk + lane, a.row_stride, values, n, own, next);
+        add(rows_after(a, begin + n, a.row_stride, n_passes, p));
       }
     }
   }

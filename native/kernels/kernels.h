@@ -11,6 +11,13 @@
 
 namespace gossamer {
 
+// Neighbouring lanes, at most eight, and bins that many rows have in all of them: see core/common_bins.h.
+struct CommonBins {
+  int first_lane = 0;
+  int n_lanes = 0;
+  std::uint64_t bins = 0;  // a byte each, the first lane lowest
+};
+
 // Adds rows into the cells of one group of lanes, or takes them out of it. `cells` is not cleared.
 struct BuildArgs {
   const void* bins = nullptr;   // row-major, first row of the matrix; uint8 or uint16
@@ -26,6 +33,8 @@ struct BuildArgs {
   const CellLayout* layout = nullptr;
   void* cells = nullptr;  // PackedCell, or WideCell; the first one of lane 0
   bool take_out = false;
+  const CommonBins* common = nullptr;  // uint8 with 256 cells per lane: in the order of the lanes
+  int n_common = 0;
 };
 
 // Adds rows into the cells of sparse columns: only entries are touched.

@@ -44,6 +44,9 @@ inline uint64_t rows_left(const uint8_t* column, const ByThreshold& rule, int64_
 
 #endif
 
+// Columns come from main memory, faster than the processor by itself asks for them.
+constexpr int64_t kColumnAhead = 1536;
+
 template <class Rule>
 int64_t split_bits_with(const SplitBitsArgs& a) {
   const auto* const column = static_cast<const uint8_t*>(a.lane.column) + a.lane.first_row;
@@ -51,6 +54,7 @@ int64_t split_bits_with(const SplitBitsArgs& a) {
   const int64_t n_words = (a.lane.n_rows + 63) / 64;
   int64_t n_left = 0;
   for (int64_t w = 0; w < n_words; ++w) {
+    __builtin_prefetch(column + 64 * w + kColumnAhead, 0, 2);
     const uint64_t leaf = a.leaf[w];
     const uint64_t left = leaf & rows_left(column, rule, 64 * w);  // may read past the last row: no bit is set there
     a.left[w] = left;
@@ -64,9 +68,42 @@ int64_t split_bits(const SplitBitsArgs& a) {
   return a.lane.goes_left != nullptr ? split_bits_with<OfBytes>(a) : split_bits_with<ByThreshold>(a);
 }
 
+#if defined(GOSSAMER_AVX512)
+
+// The places of the set bits as bytes, of which sixteen at a time become rows. Returns how many words were listed.
+__attribute__((target("avx512vbmi2"))) int64_t list_bytes(const uint64_t* words, int64_t n_words, RowIdx first_row,
+                                                          RowIdx*& out, const RowIdx* end) {
+  alignas(64) static constexpr uint8_t kPlaces[64] = {0,  1,  2,  3,  4,  5,  6,  7,  8,  9,  10, 11, 12, 13, 14, 15,
+                                                      16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31,
+                                                      32, 33, 34, 35, 36, 37, 38, 39, 40, 41, 42, 43, 44, 45, 46, 47,
+                                                      48, 49, 50, 51, 52, 53, 54, 55, 56, 57, 58, 59, 60, 61, 62, 63};
+  const __m512i places = _mm512_load_si512(kPlaces);
+  int64_t w = 0;
+  for (; w < n_words && out + 64 <= end; ++w) {  // all slots of a register are stored
+    const __m512i set = _mm512_maskz_compress_epi8(words[w], places);
+    const __m512i first = _mm512_set1_epi32(static_cast<int>(first_row + 64 * w));
+    const int n = __builtin_popcountll(words[w]);
+    const auto store = [&](int from, __m128i bytes) __attribute__((always_inline)) {
+      _mm512_storeu_si512(out + from, _mm512_add_epi32(first, _mm512_cvtepu8_epi32(bytes)));
+    };
+    store(0, _mm512_castsi512_si128(set));
+    if (n > 16) {
+      store(16, _mm512_extracti32x4_epi32(set, 1));
+      if (n > 32) store(32, _mm512_extracti32x4_epi32(set, 2));
+      if (n > 48) store(48, _mm512_extracti32x4_epi32(set, 3));
+    }
+    out += n;
+  }
+  return w;
+}
+
+#endif
+
 void list_bits(const uint64_t* words, int64_t n_words, RowIdx first_row, RowIdx* out, RowIdx* end) {
   int64_t w = 0;
 #if defined(GOSSAMER_AVX512)
+  static const bool has_bytes = __builtin_cpu_supports("avx512vbmi2");
+  if (has_bytes) w = list_bytes(words, n_words, first_row, out, end);
   const __m512i iota = _mm512_set_epi32(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0);
   for (; w < n_words && out + 64 <= end; ++w) {  // all slots of a register are stored
     for (int k = 0; k < 64; k += 16) {

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "core/common_bins.h"
 #include "core/histogram.h"
 #include "support.h"
 
@@ -17,6 +18,7 @@ struct Bins {
   std::vector<std::int32_t> lane_offset;
   std::int64_t n_cells = 0;
   Buffer<Bin> bins;
+  std::vector<CommonBins> common;
 
   Bins(std::int64_t n_rows, int lanes, int bins_per_lane, Random& random) : n_lanes(lanes), n_bins(bins_per_lane) {
     row_stride = 1;
@@ -85,6 +87,8 @@ std::vector<std::uint64_t> build(const Bins<Bin>& b, const Rows& rows, const Sel
   args.row_values = rows.values();
   args.layout = &rows.layout;
   args.cells = cells.data();
+  args.common = b.common.data();
+  args.n_common = static_cast<int>(b.common.size());
   sizeof(Bin) == 1 ? kernels().build_u8(args) : kernels().build_u16(args);
   return {cells.begin(), cells.end()};
 }
@@ -175,15 +179,21 @@ Histogram make_histogram(std::int64_t n_cells, bool large, const CellLayout& lay
 
 void build_all(const BinMatrix& matrix, const Rows& rows, const Selection& s, Histogram& out,
                const std::uint32_t* most = nullptr) {
-  Buffer<std::uint64_t> scratch(2 * matrix.n_cells());
+  BuildScratch scratch;
+  const RowList list{s.rows.empty() ? nullptr : s.rows.data(), s.first_row, s.n_rows, nullptr};
+  // The same rows as bits, from the first word that has some.
+  std::vector<std::uint64_t> words(at(matrix.n_rows() / 64 + 1));
+  for (const RowIdx row : s.rows) words[row / 64] |= std::uint64_t{1} << (row % 64);
+  const std::int64_t first_word = s.rows.empty() ? 0 : s.rows.front() / 64;
+  const RowList bits{nullptr, 64 * first_word, s.n_rows, words.data() + first_word};
   for (const Group& group : matrix.groups()) {
     clear_range(out, {group.first_cell, group.n_cells}, matrix.n_cells(), rows.layout);
     // Lanes can be built apart.
     const int middle = group.n_lanes / 3;
     for (const LaneRange lanes : {LaneRange{0, middle}, LaneRange{middle, group.n_lanes - middle}}) {
       if (lanes.n == 0) continue;
-      add_lanes(group, lanes, group.bins(), s.rows.empty() ? nullptr : s.rows.data(), s.first_row, s.n_rows,
-                rows.values(), matrix.n_cells(), rows.layout, scratch.data(), out, false, most);
+      add_lanes(group, lanes, group.bins(), s.rows.empty() || lanes.first == 0 ? list : bits, rows.values(),
+                matrix.n_cells(), rows.layout, scratch, out, false, most);
     }
   }
 }
@@ -359,6 +369,76 @@ TEST_SUITE("histogram") {
           check(bins, rows, gathered(rows.size(), 0.4, random));
           check(bins, rows, gathered(rows.size(), 0.01, random));
         }
+      }
+    }
+  }
+
+  // Lanes 0, 1, ... have their bins in common in many rows.
+  TEST_CASE("bins that rows have in common") {
+    Random random(22);
+    for (const Form form : kForms) {
+      const Rows rows(2500, layout_of(form), random);
+      for (int lanes = 1; lanes <= 32; ++lanes) {
+        CAPTURE(static_cast<int>(form));
+        CAPTURE(lanes);
+        Bins<std::uint8_t> bins(rows.size(), lanes, 256, random);
+        for (int first = 0; first < lanes;) {
+          CommonBins common;
+          common.first_lane = first;
+          common.n_lanes = std::min(1 + static_cast<int>(random.below(8)), lanes - first);
+          for (int k = 0; k < common.n_lanes; ++k) common.bins |= std::uint64_t(random.below(256)) << (8 * k);
+          for (std::int64_t row = 0; row < rows.size(); ++row) {
+            if (random.chance(0.3)) continue;
+            for (int k = 0; k < common.n_lanes; ++k) {
+              bins.bins[row * bins.row_stride + first + k] = static_cast<std::uint8_t>(common.bins >> (8 * k));
+            }
+          }
+          if (random.chance(0.7)) bins.common.push_back(common);
+          first += common.n_lanes;
+        }
+        check(bins, rows, contiguous(0, rows.size()));
+        check(bins, rows, contiguous(77, 1500));
+        check(bins, rows, gathered(rows.size(), 0.6, random));
+        check(bins, rows, gathered(rows.size(), 0.01, random));
+      }
+    }
+  }
+
+  TEST_CASE("common bins are found where lanes are zero in the same rows") {
+    Random random(23);
+    const std::int64_t n_rows = 20000;
+    auto matrix = random_matrix(n_rows, std::vector<Size>(20, Size{200, false}), false, random);
+    // Features 3 to 14 are 7 in four rows of five, 18 and 19 in other rows.
+    for (int f = 3; f < 20; ++f) {
+      if (f >= 15 && f < 18) continue;
+      std::vector<std::uint16_t> bins(at(n_rows));
+      for (std::size_t row = 0; row < bins.size(); ++row) {
+        const bool is_common = f < 15 ? row % 5 != 0 : row % 3 != 0;
+        bins[row] = is_common ? std::uint16_t{7} : static_cast<std::uint16_t>(random.below(200));
+      }
+      matrix->set_column(f, bins);
+    }
+    const Group& group = matrix->groups()[0];
+    const std::vector<CommonBins> found = find_common_bins(group, n_rows);
+    REQUIRE(found.size() == 2);
+    CHECK(found[0].first_lane == 3);
+    CHECK(found[0].first_lane + found[0].n_lanes == found[1].first_lane);
+    CHECK(found[1].first_lane + found[1].n_lanes == 15);
+    for (const CommonBins& common : found) {
+      for (int k = 0; k < common.n_lanes; ++k) CHECK(((common.bins >> (8 * k)) & 255) == 7);
+    }
+    CHECK(find_common_bins(group, 10000).empty());  // too few rows
+    Team team(2);
+    matrix->make_columns(team);
+    REQUIRE(group.common.size() == 2);
+    // In a histogram of some lanes only.
+    for (const Form form : kForms) {
+      CAPTURE(static_cast<int>(form));
+      const Rows rows(n_rows, layout_of(form), random);
+      for (const Selection& s : {contiguous(0, n_rows), gathered(n_rows, 0.3, random), gathered(n_rows, 0.9, random)}) {
+        Histogram h = make_histogram(matrix->n_cells(), true, rows.layout);
+        build_all(*matrix, rows, s, h);
+        CHECK(read_features(*matrix, h, rows.layout) == naive(*matrix, rows, s));
       }
     }
   }

@@ -106,6 +106,8 @@ TEST_SUITE("leaf_rows") {
         const auto list_of = [](const LeafRows& rows, RowRange leaf) {
           return std::vector<RowIdx>(rows.from(leaf.begin), rows.from(leaf.begin) + (leaf.end - leaf.begin));
         };
+        RowPage page;
+        page.rows = {0, shape.n_rows};
         bool any_unlisted = false;
         for (int round = 0; round < 6; ++round) {
           std::vector<LeafSplit> split_lists, split_bits;
@@ -152,6 +154,19 @@ TEST_SUITE("leaf_rows") {
             const std::vector<RowIdx> expected = list_of(lists, of_lists[i]);
             std::sort(visited[i].begin(), visited[i].end());
             REQUIRE(first_difference(visited[i], expected) == -1);
+            // Parts of a leaf, piece by piece, are its rows.
+            std::vector<RowIdx> read;
+            Buffer<RowIdx> memory;
+            const std::int64_t n = std::ssize(expected);
+            for (std::int64_t part = 0; part < 3; ++part) {
+              RowReader reader(bits.part(of_bits[i], page, n * part / 3, n * (part + 1) / 3), memory);
+              while (reader.n_left() > 0) {
+                const RowList piece = reader.next(random.chance(0.5) ? 5000 : n);
+                REQUIRE(piece.n > 0);
+                read.insert(read.end(), piece.rows, piece.rows + piece.n);
+              }
+            }
+            REQUIRE(first_difference(read, expected) == -1);
             any_unlisted |= !bits.is_listed(of_bits[i]);
             if (!bits.is_listed(of_bits[i]) && random.chance(0.3)) bits.make_list(team, of_bits[i]);
             if (!bits.is_listed(of_bits[i])) continue;

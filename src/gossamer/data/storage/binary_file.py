@@ -134,6 +134,7 @@ def _checked(arrays: files.Arrays, facts: dict[str, Any]) -> Content:
         storage["bundled"],
         storage["bundle_ends"],
         storage["loose"],
+        storage.get("zero_share"),
     )
     for name, features, dtype in _plain_features(binning, storage):
         if arrays[name].shape != (len(features), n_rows) or arrays[name].dtype != dtype:

@@ -237,6 +237,7 @@ def _empty_bins(
         stored["bundled"],
         stored["bundle_ends"],
         stored["loose"],
+        stored["zero_share"],
     )
 
 
@@ -270,6 +271,7 @@ def correct_storage(
         "bundled": bundled[~moves],
         "bundle_ends": np.unique(n_kept[n_kept > 0]),  # without those that are empty now
         "loose": np.sort(np.concatenate([stored["loose"], bundled[moves]])),
+        "zero_share": stored["zero_share"],
     }
     return BinnedTable(
         plan.binning, _empty_bins(plan.binning, params, n_rows, corrected), plan.choice

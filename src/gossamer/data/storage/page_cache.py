@@ -254,6 +254,7 @@ def _read_facts(descriptor: int) -> Pages:
         arrays["storage.bundled"],
         arrays["storage.bundle_ends"],
         arrays["storage.loose"],
+        arrays.get("storage.zero_share"),
     )
     n_rows, page_rows = int(facts["n_rows"]), int(facts["page_rows"])
     if size != n_rows * layout.row_bytes + length + 16:
