@@ -60,12 +60,17 @@ inline const RowIdx* checked_rows(const Rows& rows, std::int64_t n_all, Team& te
   });
   return data;
 }
-inline void check_increasing(const RowIdx* rows, std::int64_t n, Team& team) {
-  for_blocks(team, n, 65536, [&](std::int64_t begin, std::int64_t end, std::int64_t, int) {
+// The same for rows that must increase: the last one is the largest.
+inline const RowIdx* checked_increasing_rows(const Rows& rows, std::int64_t n_all, Team& team, bool may_be_empty) {
+  if (!rows || rows->size() == 0) return checked_rows(rows, n_all, team, may_be_empty);
+  const RowIdx* const data = rows->data();
+  for_blocks(team, length(*rows), 65536, [&](std::int64_t begin, std::int64_t end, std::int64_t, int) {
     bool increases = true;
-    for (std::int64_t i = std::max<std::int64_t>(begin, 1); i < end; ++i) increases &= rows[i - 1] < rows[i];
+    for (std::int64_t i = std::max<std::int64_t>(begin, 1); i < end; ++i) increases &= data[i - 1] < data[i];
     if (!increases) throw std::invalid_argument("rows must increase");
   });
+  if (static_cast<std::int64_t>(data[rows->size() - 1]) >= n_all) throw std::invalid_argument("row out of range");
+  return data;
 }
 inline const RowIdx* checked_rows(const Rows& rows, std::int64_t n_all) {
   Team alone(1);

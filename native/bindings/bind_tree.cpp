@@ -115,8 +115,9 @@ std::vector<Tree> grow(PyGrower& self, const In<float>& gradient, const std::opt
   try {
     nb::gil_scoped_release release;
     TeamLease team(n_threads);
-    const RowIdx* const row_data = checked_rows(rows, n, *team, self.exchange != nullptr);
-    if (adds_to_others && rows) check_increasing(row_data, n_grown, *team);
+    const bool may_be_empty = self.exchange != nullptr;
+    const RowIdx* const row_data = adds_to_others ? checked_increasing_rows(rows, n, *team, may_be_empty)
+                                                  : checked_rows(rows, n, *team, may_be_empty);
     return self.grower.grow(*team, gradient.data(), h, row_data, n_grown, params, score.data(), {y, one_label},
                             table ? &*table : nullptr, adds_to_others);
   } catch (const Interrupted&) {
@@ -502,6 +503,7 @@ void bind_tree(nb::module_& m) {
   def_field(params, "extra_key", search, &SplitSearch::extra_key);
   def_field(params, "column_key", search, &SplitSearch::column_key);
   def_field(params, "max_histogram_bytes", search, &SplitSearch::max_histogram_bytes);
+  def_field(params, "copies_samples", search, &SplitSearch::copies_samples);
   def_field(params, "limits", search, &SplitSearch::limits, nb::arg().none());
   const auto rules = [](GrowParams& p) -> SplitRules& { return p.search.rules; };
   def_field(params, "lambda_l1", rules, &SplitRules::lambda_l1);

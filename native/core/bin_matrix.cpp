@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstring>
 #include <stdexcept>
 
 #include "core/common_bins.h"
@@ -217,36 +218,80 @@ void BinMatrix::set_column(std::int64_t f, std::span<const std::uint16_t> bins) 
 
 // ---- by lane ----
 
+namespace {
+
+// Where each lane begins, by group: lanes of one byte are in one array, the others in a second one.
+struct ColumnPlaces {
+  std::vector<std::vector<std::int64_t>> begin;
+  std::int64_t size8 = 0;
+  std::int64_t size16 = 0;
+
+  ColumnPlaces(std::span<const Group> groups, std::int64_t n_rows) : begin(groups.size()) {
+    const std::int64_t length = (n_rows + 63) / 64 * 64;
+    for (std::size_t g = 0; g < groups.size(); ++g) {
+      std::int64_t& size = groups[g].two_bytes ? size16 : size8;
+      for (int lane = 0; lane < groups[g].n_lanes; ++lane) {
+        begin[g].push_back(size);
+        size += length;
+      }
+    }
+  }
+};
+
+// Eight rows of eight bytes become eight columns.
+void transpose(std::uint64_t (&x)[8]) {
+  const auto swap = [](std::uint64_t& a, std::uint64_t& b, int shift, std::uint64_t mask) {
+    const std::uint64_t other = ((a >> shift) ^ b) & mask;
+    a ^= other << shift;
+    b ^= other;
+  };
+  for (std::size_t i = 0; i < 8; i += 2) swap(x[i], x[i + 1], 8, 0x00ff00ff00ff00ff);
+  for (const std::size_t i : {0, 1, 4, 5}) swap(x[i], x[i + 2], 16, 0x0000ffff0000ffff);
+  for (std::size_t i = 0; i < 4; ++i) swap(x[i], x[i + 4], 32, 0x00000000ffffffff);
+}
+
+}  // namespace
+
+// Rows [begin, end); lane k goes to the place first[k].
+void BinMatrix::copy_to_columns(const Group& group, std::int64_t begin, std::int64_t end,
+                                std::span<const std::int64_t> first, std::uint8_t* columns8,
+                                std::uint16_t* columns16) const {
+  const std::int64_t stride = group.row_stride;
+  std::int64_t row = begin;
+  static_assert(std::endian::native == std::endian::little);
+  for (; !group.two_bytes && row + 8 <= end; row += 8) {
+    for (int lane = 0; lane < group.n_lanes; lane += 8) {
+      std::uint64_t eight[8];
+      for (std::int64_t k = 0; k < 8; ++k) {  // may read past a row: arrays end with slack
+        std::memcpy(&eight[k], group.bins8.data() + (row + k) * stride + lane, 8);
+      }
+      transpose(eight);
+      for (int k = 0; k < 8 && lane + k < group.n_lanes; ++k) {
+        std::memcpy(columns8 + first[at(lane + k)] + row, &eight[k], 8);
+      }
+    }
+  }
+  for (int lane = 0; lane < group.n_lanes; ++lane) {
+    for (std::int64_t r = row; r < end; ++r) {
+      if (group.two_bytes) {
+        columns16[first[at(lane)] + r] = group.bins16[r * stride + lane];
+      } else {
+        columns8[first[at(lane)] + r] = group.bins8[r * stride + lane];
+      }
+    }
+  }
+}
+
 void BinMatrix::make_columns(Team& team) {
   const std::lock_guard lock(columns_mutex_);
   if (has_columns_.load(std::memory_order_relaxed) || groups_.empty() || pages_) return;
   // All of it is made before any of it is kept: memory may run out in the middle.
-  std::vector<std::vector<std::int64_t>> column_begin(groups_.size());
-  const std::int64_t length = (n_rows_ + 63) / 64 * 64;
-  std::int64_t size8 = 0;
-  std::int64_t size16 = 0;
-  for (std::size_t g = 0; g < groups_.size(); ++g) {
-    std::int64_t& size = groups_[g].two_bytes ? size16 : size8;
-    for (int lane = 0; lane < groups_[g].n_lanes; ++lane) {
-      column_begin[g].push_back(size);
-      size += length;
-    }
-  }
+  auto [column_begin, size8, size16] = ColumnPlaces(groups_, n_rows_);
   Buffer<std::uint8_t> columns8(size8);
   Buffer<std::uint16_t> columns16(size16);
   for_blocks(team, n_rows_, kTileRows, [&](std::int64_t begin, std::int64_t end, std::int64_t, int) {
     for (std::size_t g = 0; g < groups_.size(); ++g) {
-      const Group& group = groups_[g];
-      for (std::int64_t lane = 0; lane < group.n_lanes; ++lane) {
-        const std::int64_t first = column_begin[g][at(lane)];
-        if (group.two_bytes) {
-          std::uint16_t* const out = columns16.data() + first;
-          for (std::int64_t r = begin; r < end; ++r) out[r] = group.bins16[r * group.row_stride + lane];
-        } else {
-          std::uint8_t* const out = columns8.data() + first;
-          for (std::int64_t r = begin; r < end; ++r) out[r] = group.bins8[r * group.row_stride + lane];
-        }
-      }
+      copy_to_columns(groups_[g], begin, end, column_begin[g], columns8.data(), columns16.data());
     }
   });
   std::vector<std::vector<CommonBins>> common;
@@ -255,6 +300,54 @@ void BinMatrix::make_columns(Team& team) {
   columns8_ = std::move(columns8);
   columns16_ = std::move(columns16);
   for (std::size_t g = 0; g < groups_.size(); ++g) groups_[g].common = std::move(common[g]);
+  has_columns_.store(true, std::memory_order_release);
+}
+
+void BinMatrix::take_sample(Team& team, const BinMatrix& other, std::span<const RowIdx> rows) {
+  constexpr std::int64_t kBlockRows = 1024;  // both copies of a block stay in cache
+  const std::lock_guard lock(columns_mutex_);
+  const auto n = static_cast<std::int64_t>(rows.size());
+  has_columns_.store(false, std::memory_order_relaxed);
+  n_rows_ = n;
+  for (std::size_t f = 0; f < features_.size(); ++f) {
+    features_[f].has_missing = other.features_[f].has_missing;
+    features_[f].hidden = other.features_[f].hidden;
+    features_[f].l2 = other.features_[f].l2;
+  }
+  ColumnPlaces places(groups_, n);
+  const auto with_room = [](std::int64_t size) { return size + size / 16; };  // the next sample may be a little larger
+  for (std::size_t g = 0; g < groups_.size(); ++g) {
+    Group& group = groups_[g];
+    group.common = other.groups_[g].common;
+    if (group.two_bytes) {
+      group.bins16.grow_to(with_room(n * group.row_stride));
+    } else {
+      group.bins8.grow_to(with_room(n * group.row_stride));
+    }
+  }
+  columns8_.grow_to(with_room(places.size8));
+  columns16_.grow_to(with_room(places.size16));
+  for_blocks(team, n, kBlockRows, [&](std::int64_t begin, std::int64_t end, std::int64_t, int) {
+    for (std::size_t g = 0; g < groups_.size(); ++g) {
+      Group& group = groups_[g];
+      const std::int64_t row_bytes = group.row_stride * (group.two_bytes ? 2 : 1);
+      const auto* const from = static_cast<const std::uint8_t*>(other.groups_[g].bins());
+      auto* const to = static_cast<std::uint8_t*>(const_cast<void*>(group.bins()));
+      const auto copy = [&](auto bytes) {
+        for (std::int64_t i = begin; i < end; ++i) std::memcpy(to + i * bytes, from + rows[at(i)] * bytes, at(bytes));
+      };
+      using Bytes = std::int64_t;
+      switch (row_bytes) {  // rows of a known length are copied by single moves
+        case 8: copy(std::integral_constant<Bytes, 8>{}); break;
+        case 16: copy(std::integral_constant<Bytes, 16>{}); break;
+        case 32: copy(std::integral_constant<Bytes, 32>{}); break;
+        default: copy(row_bytes); break;
+      }
+      copy_to_columns(group, begin, end, places.begin[g], columns8_.data(), columns16_.data());
+    }
+  });
+  column_begin_ = std::move(places.begin);
+  cleared_ = true;
   has_columns_.store(true, std::memory_order_release);
 }
 

@@ -106,6 +106,9 @@ class BinMatrix {
   // Some rows of another matrix, stored in the same way. This one has just been made. Rows of a table in pages are
   // copied in one pass.
   void fill_from(Team& team, const BinMatrix& other, std::span<const RowIdx> rows);
+  // The same with the lanes one by one, of a matrix that has lanes only. May be called again: the rows become others,
+  // and so does their number.
+  void take_sample(Team& team, const BinMatrix& other, std::span<const RowIdx> rows);
   // PieceBinner and PageWriter fill a matrix piece by piece: the lanes of some rows of another matrix that is stored
   // in the same way, from `first` on; its sparse entries; and the entries of all pieces.
   void put_rows(const BinMatrix& part, std::int64_t first, RowRange rows);
@@ -164,6 +167,8 @@ class BinMatrix {
   void keep_odd_entries(std::vector<Entry> odd);
   bool is_missing_somewhere(const Feature& feature) const;
   const void* column(const Feature& feature) const;
+  void copy_to_columns(const Group& group, std::int64_t begin, std::int64_t end, std::span<const std::int64_t> first,
+                       std::uint8_t* columns8, std::uint16_t* columns16) const;
 
   std::vector<Feature> features_;
   std::vector<Group> groups_;

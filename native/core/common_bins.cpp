@@ -10,7 +10,7 @@ namespace gossamer {
 namespace {
 
 constexpr std::int64_t kSampleRows = 2048;
-constexpr std::int64_t kLeastRows = 16384;  // of a table: smaller ones are trained on before the sample pays
+constexpr std::int64_t kLeastRows = 16384;  // of a table: in smaller ones, the sample would take longer than it saves
 constexpr std::size_t kMostLanes = 8;
 // Looking at a row takes about as long as adding it to so many lanes.
 constexpr double kCostOfLook = 2.0;

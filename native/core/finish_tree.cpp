@@ -47,7 +47,7 @@ class Finisher {
     if (!has_splits) return tree;
     if (raw_ != nullptr) {
       fit_linear(tree);
-    } else {
+    } else if (score_ != nullptr) {
       add_to_scores(tree);
     }
     return tree;

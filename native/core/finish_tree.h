@@ -32,7 +32,7 @@ struct GrownTree {
   bool adds_to_others = false;                 // the tree is added to rows outside the sample, too
 };
 
-// Adds the values of the leaves to the scores of their rows. A tree without a split adds nothing.
+// Adds the values of the leaves to the scores of their rows (nullptr: to none). A tree without a split adds nothing.
 Tree finish_tree(Team& team, const GrownTree& grown, const TreeLabels& labels, const RawTable* raw, double* score);
 
 }  // namespace gossamer

@@ -39,8 +39,8 @@ double add_up(std::int64_t begin, std::int64_t end, const Term& term) {
   return sum;
 }
 
-void count_digits(const std::uint32_t* bits, std::int64_t n, std::uint32_t* count) {
-  for (std::int64_t i = 0; i < n; ++i) ++count[bits[i] >> kLeadingShift];
+void count_digits(const std::uint32_t* bits, std::int64_t n, int thread, DigitCounts& counts) {
+  counts.add(thread, n, [=](std::int64_t i) { return bits[i] >> kLeadingShift; });
 }
 
 // Draws exactly n_drawn of the n_others rows of a block that are not in the top: Floyd's algorithm, which takes one
@@ -121,7 +121,7 @@ void GradientSampler::store_scores(Team& team, const Fill& fill) {
     for (std::int64_t i = 0; i < n; ++i) scores[i] = scores[i] > 0.0f ? scores[i] : 0.0f;  // no NaN, no -0
     std::uint32_t* const bits = values_.data() + begin;
     std::memcpy(bits, scores, at(n) * sizeof(float));
-    count_digits(bits, n, counts_.of_thread(thread));
+    count_digits(bits, n, thread, counts_);
   });
 }
 
@@ -132,7 +132,7 @@ void GradientSampler::score(Team& team, const float* gradient, const float* hess
     const Numbers numbers{nullptr, gradient};
     for_chunks(team, n_rows_, [&](std::int64_t begin, std::int64_t end, int thread) {
       std::uint32_t buffer[kSampleChunk];
-      count_digits(numbers.chunk(begin, end - begin, buffer), end - begin, counts_.of_thread(thread));
+      count_digits(numbers.chunk(begin, end - begin, buffer), end - begin, thread, counts_);
     });
     return;
   }

@@ -32,6 +32,7 @@ struct SplitSearch {
   ColumnFractions fractions;
   std::shared_ptr<const FeatureLimits> limits;  // nullptr: none
   std::int64_t max_histogram_bytes = std::int64_t{1} << 30;
+  bool copies_samples = true;  // samples of rows may be copied: faster, but it takes memory
 };
 
 // Read by the sorted evaluator (`exact`, `approx`). Trees then compare values, not bins.

@@ -121,7 +121,7 @@ struct BuildScratch {
 };
 
 // Adds rows to the cells of some lanes of a group in `out`; with `take_out`, which may not be large, it takes them out.
-// `bins` and `row_values` are those of row 0 of the table. `most`: for each cell of the histogram, the most rows that
+// `bins` and `row_values` begin with row 0 of the table. `most`: for each cell of the histogram, the most rows that
 // it can get; nullptr: not known.
 void add_lanes(const Group& group, LaneRange lanes, const void* bins, const RowList& rows, const void* row_values,
                std::int64_t n_cells, const CellLayout& layout, BuildScratch& scratch, Histogram& out,

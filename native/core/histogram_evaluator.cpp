@@ -31,6 +31,7 @@ HistogramEvaluator::HistogramEvaluator(GrowData data) : data_(std::move(data)) {
 
 void HistogramEvaluator::start(Team& team, const TreeTask& task) {
   task_ = task;
+  task_.is_sample = data_.is_sample || task.rows != nullptr;
   search_ = &task.params[0].search;
   if (task.params[0].by_value.proposals != nullptr) all_counts_.reset(0);  // every tree has its own bins
   const SplitRules& given = search_->rules;
@@ -43,7 +44,7 @@ void HistogramEvaluator::start(Team& team, const TreeTask& task) {
   {
     const Timer timer(task.stats->quantize, task.stats->is_timed);
     if (task.root == nullptr) {
-      own_rows_.start(team, task, data_.matrix->n_rows(), wants_fine_gradients(), data_.exchange);
+      own_rows_.start(team, task_, data_.matrix->n_rows(), wants_fine_gradients(), data_.exchange);
     }
     quantised_ = task.root != nullptr ? &task.root->rows : &own_rows_;
     task.stats->rounds += 1;
@@ -353,7 +354,7 @@ void HistogramEvaluator::keep_counts() {
   Histogram* const root = nodes_[0].histogram.get();
   const auto is_used = [](char used) { return used != 0; };
   const bool has_all = std::all_of(shape_.group_used.begin(), shape_.group_used.end(), is_used);
-  if (all_counts_.size() > 0 || task_.rows != nullptr || root == nullptr || !root->large || !has_all) return;
+  if (all_counts_.size() > 0 || task_.is_sample || root == nullptr || !root->large || !has_all) return;
   const std::uint32_t* const counts = root->sums(shape_.n_cells).count;
   all_counts_.reset(data_.matrix->n_cells());
   std::copy(counts, counts + all_counts_.size(), all_counts_.data());

@@ -42,7 +42,7 @@ const std::uint32_t* Numbers::chunk(std::int64_t begin, std::int64_t n, std::uin
   return buffer;
 }
 
-void DigitCounts::clear(int n_threads) { counts_.assign(static_cast<std::size_t>(n_threads) * kStride, 0); }
+void DigitCounts::clear(int n_threads) { counts_.assign(static_cast<std::size_t>(2 * n_threads) * kStride, 0); }
 
 const std::vector<std::uint32_t>& DigitCounts::sum() {
   sum_.assign(counts_.begin(), counts_.begin() + kLeadingDigits);
@@ -112,8 +112,7 @@ void Largest::collect(Team& team, const Numbers& numbers, std::uint32_t digit) {
       n_above += count_if(chunk, n, [=](std::int32_t v) { return v > last; });
       n_near += kernels().keep_digit(chunk, n, kLeadingShift, digit, near + n_near);
     }
-    std::uint32_t* const count = inner_.of_thread(thread);
-    for (std::int64_t i = 0; i < n_near; ++i) ++count[(near[i] >> kMiddleShift) % kLeadingDigits];
+    inner_.add(thread, n_near, [=](std::int64_t i) { return (near[i] >> kMiddleShift) % kLeadingDigits; });
     n_near_[at(b)] = n_near;
     n_largest_[at(b)] = n_above;
   });
@@ -125,11 +124,9 @@ std::uint32_t Largest::find_value(Team& team, std::uint32_t digit, std::int64_t&
   inner_.clear(team.n_threads());
   for_blocks(team, n_, kSampleBlock, [&](std::int64_t begin, std::int64_t, std::int64_t b, int thread) {
     const std::uint32_t* const near = near_.data() + begin;
-    std::uint32_t* const count = inner_.of_thread(thread);
-    for (std::int64_t i = 0; i < n_near_[at(b)]; ++i) {
-      const std::uint32_t number = near[i];
-      ++count[number >> kMiddleShift == leading ? (number & kLastMask) + 1 : 0];  // 0: another middle digit
-    }
+    inner_.add(thread, n_near_[at(b)], [=](std::int64_t i) {
+      return near[i] >> kMiddleShift == leading ? (near[i] & kLastMask) + 1 : 0;  // 0: another middle digit
+    });
   });
   return leading << kMiddleShift | (find_digit(inner_.sum(), rank) - 1);
 }

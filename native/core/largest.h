@@ -32,7 +32,19 @@ struct Numbers {
 class DigitCounts {
  public:
   void clear(int n_threads);
-  std::uint32_t* of_thread(int thread) { return counts_.data() + static_cast<std::size_t>(thread) * kStride; }
+  // digit_of(i) is the digit of the i-th of n numbers.
+  template <class DigitOf>
+  void add(int thread, std::int64_t n, const DigitOf& digit_of) {
+    // Two tables: neighbours are often equal, and counting one of them would have to wait for the other.
+    std::uint32_t* const even = counts_.data() + static_cast<std::size_t>(2 * thread) * kStride;
+    std::uint32_t* const odd = even + kStride;
+    std::int64_t i = 0;
+    for (; i + 2 <= n; i += 2) {
+      ++even[digit_of(i)];
+      ++odd[digit_of(i + 1)];
+    }
+    if (i < n) ++even[digit_of(i)];
+  }
   const std::vector<std::uint32_t>& sum();
 
  private:

@@ -28,6 +28,7 @@ struct GrowData {
   std::shared_ptr<BinMatrix> matrix;
   RowPages* pages = nullptr;     // nullptr: the pages of the matrix, or all rows are in memory
   Exchange* exchange = nullptr;  // nullptr: there are no other shards
+  bool is_sample = false;        // the matrix has a sample of the rows, and another one for the next tree
 };
 
 // One tree to be grown. `params` has an entry per output: the first one says how to grow, each how its output's leaf
@@ -45,6 +46,7 @@ struct TreeTask {
   std::span<std::uint32_t> row_values;     // memory for wide ones; one that is too small is not used
   const GradientSource* source = nullptr;  // what gradients of all rows follow from; then `gradient` has none
   SharedRoot* root = nullptr;              // what was done for several trees together; nullptr: nothing
+  bool is_sample = false;                  // the rows are a sample; set by the evaluator
 };
 
 // A leaf whose best split is wanted. The children of one node come together, the left one first.

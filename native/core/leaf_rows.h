@@ -2,7 +2,7 @@
 //
 // A leaf that holds a large part of the table is kept as bits, one for each row of the table: splitting it takes a pass
 // over the bins of all rows in their order, which is faster than following a list. It has its range, too, but a list
-// there only if somebody asked for one. See leaf_rows_bits.cpp.
+// there only after make_list. See leaf_rows_bits.cpp.
 #pragma once
 
 #include <algorithm>
@@ -48,14 +48,6 @@ class LeafRows {
   void release();
   // Rows of each leaf go left, to the front of its range, or right; they keep their order.
   void split(Team& team, std::span<LeafSplit> splits);
-  // Memory for two numbers of four bytes per row, which is free until the first leaf is split. Empty on pages.
-  struct Spare {
-    RowIdx* first = nullptr;
-    RowIdx* second = nullptr;
-  };
-  Spare spare(std::int64_t n_rows) {
-    return std::min(left_.size(), right_.size()) < n_rows ? Spare{} : Spare{left_.data(), right_.data()};
-  }
   // Whether a leaf has a list. Splitting its bits takes the list's place.
   bool is_listed(RowRange leaf) const { return leaf.bits < 0 || bits_[at(leaf.bits)].is_listed; }
   void make_list(Team& team, RowRange leaf);
@@ -140,12 +132,12 @@ class LeafRows {
   template <class Body>
   void visit_bits(const Bits& bits, std::int64_t begin, std::int64_t end, const Body& body) const {
     constexpr std::int64_t kRows = 4096;
-    std::array<RowIdx, kRows> rows;
+    std::array<RowIdx, kRows + 64> rows;  // whole words are listed fastest
     for (; begin < end; begin += kRows) {
       const std::int64_t n_words = (std::min(end - begin, kRows) + 63) / 64;
       const std::uint64_t* const words = bits.words.data() + begin / 64;
       const std::int64_t n = count_bits(words, n_words);
-      kernels().list_bits(words, n_words, static_cast<RowIdx>(begin), rows.data(), rows.data() + n);
+      kernels().list_bits(words, n_words, static_cast<RowIdx>(begin), rows.data(), rows.data() + n + 64);
       if (n > 0) body(static_cast<const RowIdx*>(rows.data()), n);
     }
   }

@@ -24,7 +24,6 @@ class QuantisedRows {
 
  private:
   void make_memory(const TreeTask& task, std::int64_t n_all);
-  void start_from_source(Team& team, const TreeTask& task, bool fine);
 
   CellLayout layout_;
   bool has_layout_ = false;          // layout_ is the layout of the last tree

@@ -71,6 +71,9 @@ Grower& RoundGrower::grower(std::size_t i) {
 std::vector<Tree> RoundGrower::grow(Team& team, const float* gradient, const float* hessian, const RowIdx* rows,
                                     std::int64_t n_rows, std::span<const GrowParams> params, double* score,
                                     const TreeLabels& labels, const RawTable* raw, bool adds_to_others) {
+  if (adds_to_others && raw == nullptr && copies_sample(rows, n_rows, params)) {
+    return grow_on_copy(team, gradient, hessian, rows, n_rows, params, score);
+  }
   std::vector<Tree> trees(vector_leaves_ ? 1 : params.size());
   if (vector_leaves_) {
     trees[0] = growers_[0]->grow(team, gradient, hessian, rows, n_rows, params, score, labels, raw, adds_to_others);
@@ -86,8 +89,9 @@ std::vector<Tree> RoundGrower::grow(Team& team, const float* gradient, const flo
     const float* const h = hessian_of(k);
     if (p.by_value.proposals) p.by_value.proposals->propose(own, h, rows, n_rows);
     const float* const label = labels.label == nullptr || labels.one_label ? labels.label : labels.label + first;
+    double* const scores = score != nullptr ? score + first : nullptr;
     Tree& tree = trees[at(k)];
-    tree = grower.grow(own, gradient + first, h, rows, n_rows, p, score + first, label, raw, adds_to_others, root);
+    tree = grower.grow(own, gradient + first, h, rows, n_rows, p, scores, label, raw, adds_to_others, root);
     if (remembers) p.search.limits->costs->add_tree(own, *data_.matrix, tree);
   };
   // Shards exchange one tree after another, all in the same order; pages pass for one tree at a time.
@@ -117,8 +121,53 @@ std::vector<Tree> RoundGrower::grow(Team& team, const float* gradient, const flo
   if (!share) grow_some(0, n_outputs);
   for (std::int64_t begin = 0; share && begin < n_outputs; begin += n_each) {
     const std::int64_t end = std::min(begin + n_each, n_outputs);
-    roots_.start(team, *data_.matrix, gradient + begin * n_all, hessian_of(begin), end - begin);
+    roots_.start(team, data_, gradient + begin * n_all, hessian_of(begin), end - begin);
     grow_some(begin, end);
+  }
+  return trees;
+}
+
+bool RoundGrower::copies_sample(const RowIdx* rows, std::int64_t n_rows, std::span<const GrowParams> params) const {
+  constexpr std::int64_t kLeastRows = 16384;
+  constexpr std::int64_t kTableRowsPerRow = 3;  // copies of more rows cost as much as they save
+  const BinMatrix& matrix = *data_.matrix;
+  const bool is_small = n_rows >= kLeastRows && kTableRowsPerRow * n_rows <= matrix.n_rows();
+  const bool has_lanes = data_.pages == nullptr && matrix.pages() == nullptr && matrix.storage().loose.empty();
+  if (rows == nullptr || !is_small || !has_lanes || data_.exchange != nullptr || !matrix.is_trainable()) return false;
+  return std::all_of(params.begin(), params.end(), [&](const GrowParams& own) {
+    const FeatureLimits* const limits = own.search.limits.get();
+    return own.search.copies_samples && growers_[0]->takes_source(own) && (limits == nullptr || !limits->costs);
+  });
+}
+
+std::vector<Tree> RoundGrower::grow_on_copy(Team& team, const float* gradient, const float* hessian, const RowIdx* rows,
+                                            std::int64_t n_rows, std::span<const GrowParams> params, double* score) {
+  const std::int64_t n_all = data_.matrix->n_rows();
+  const auto n_outputs = static_cast<std::int64_t>(params.size());
+  if (!sample_.grower) {
+    sample_.matrix = std::make_shared<BinMatrix>(data_.matrix->features(), 0, data_.matrix->storage());
+    sample_.grower = std::make_unique<RoundGrower>(GrowData{sample_.matrix, nullptr, nullptr, true});
+  }
+  data_.matrix->make_columns(team);  // the trees are added to all rows
+  sample_.matrix->take_sample(team, *data_.matrix, {rows, at(n_rows)});
+  sample_.gradient.grow_to(n_outputs * n_rows);
+  if (hessian != nullptr) sample_.hessian.grow_to(n_outputs * n_rows);
+  for_blocks(team, n_rows, 8192, [&](std::int64_t begin, std::int64_t end, std::int64_t, int) {
+    const auto take = [&](const float* from, float* to) {
+      for (std::int64_t i = begin; i < end; ++i) to[i] = from[rows[i]];
+    };
+    for (std::int64_t k = 0; k < n_outputs; ++k) {
+      take(gradient + k * n_all, sample_.gradient.data() + k * n_rows);
+      if (hessian != nullptr) take(hessian + k * n_all, sample_.hessian.data() + k * n_rows);
+    }
+  });
+  const float* const h = hessian != nullptr ? sample_.hessian.data() : nullptr;
+  auto trees = sample_.grower->grow(team, sample_.gradient.data(), h, nullptr, n_rows, params, nullptr);
+  for (std::int64_t k = 0; k < n_outputs; ++k) {
+    const Tree& tree = trees[at(k)];
+    double* const scores = score + k * n_all;
+    if (tree.n_leaves() < 2 || add_tiles(team, *data_.matrix, tree, scores)) continue;
+    add_tree_to_scores(team, *data_.matrix, tree, nullptr, n_all, scores);
   }
   return trees;
 }
@@ -162,6 +211,7 @@ std::vector<Tree> RoundGrower::grow_rounds(Team& team, std::int64_t n_rounds, co
 GrowStats RoundGrower::stats() const {
   GrowStats total = roots_.stats();
   for (const auto& grower : growers_) total += grower->stats();
+  if (sample_.grower) total += sample_.grower->stats();
   return total;
 }
 

@@ -44,6 +44,16 @@ class RoundGrower {
   GrowStats stats() const;
 
  private:
+  // A small sample of a large table is copied, and its trees grow on all rows of the copy: splits read the bins of a
+  // column one after another, and the first histogram the rows. `rows` increase.
+  struct Sample {
+    std::shared_ptr<BinMatrix> matrix;
+    std::unique_ptr<RoundGrower> grower;
+    Buffer<float> gradient, hessian;  // by output and row
+  };
+  bool copies_sample(const RowIdx* rows, std::int64_t n_rows, std::span<const GrowParams> params) const;
+  std::vector<Tree> grow_on_copy(Team& team, const float* gradient, const float* hessian, const RowIdx* rows,
+                                 std::int64_t n_rows, std::span<const GrowParams> params, double* score);
   Grower& grower(std::size_t i);
   bool may_share_roots(std::span<const GrowParams> params, std::int64_t n_each) const;
 
@@ -51,6 +61,7 @@ class RoundGrower {
   bool vector_leaves_;
   std::vector<std::unique_ptr<Grower>> growers_;  // by thread
   SharedRoots roots_;
+  Sample sample_;
 };
 
 }  // namespace gossamer

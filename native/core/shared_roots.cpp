@@ -26,8 +26,9 @@ bool SharedRoots::fits(const BinMatrix& matrix) {
          std::none_of(groups.begin(), groups.end(), [](const Group& group) { return group.two_bytes; });
 }
 
-void SharedRoots::start(Team& team, const BinMatrix& matrix, const float* gradient, const float* hessian,
+void SharedRoots::start(Team& team, const GrowData& data, const float* gradient, const float* hessian,
                         std::int64_t n_trees) {
+  const BinMatrix& matrix = *data.matrix;
   const std::int64_t n_rows = matrix.n_rows();
   roots_.resize(std::max(roots_.size(), at(n_trees)));
   scratch_.resize(std::max(scratch_.size(), at(team.n_threads())));
@@ -39,6 +40,7 @@ void SharedRoots::start(Team& team, const BinMatrix& matrix, const float* gradie
       task.gradient = gradient + i * n_rows;
       task.hessian = hessian != nullptr ? hessian + i * n_rows : nullptr;
       task.n_rows = n_rows;
+      task.is_sample = data.is_sample;
       roots_[at(i)].is_built = false;
       roots_[at(i)].rows.start(alone, task, n_rows, false, nullptr);
     });

@@ -31,7 +31,7 @@ class SharedRoots {
   static bool fits(const BinMatrix& matrix);
 
   // For trees on all rows of the matrix. Gradients are tree-major; `hessian` nullptr: every hessian is 1.
-  void start(Team& team, const BinMatrix& matrix, const float* gradient, const float* hessian, std::int64_t n_trees);
+  void start(Team& team, const GrowData& data, const float* gradient, const float* hessian, std::int64_t n_trees);
   SharedRoot& operator[](std::int64_t i) { return roots_[static_cast<std::size_t>(i)]; }
 
   const GrowStats& stats() const { return stats_; }

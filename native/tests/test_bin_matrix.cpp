@@ -695,6 +695,44 @@ TEST_SUITE("bin_matrix") {
     }
   }
 
+  TEST_CASE("a sample, and another one in its place") {
+    MixedShape shape;
+    shape.n_rows = 5000;
+    Mixed m = make_mixed(shape, 431);
+    Random random(431);
+    int n_tried = 0;
+    for (const NamedStorage& s : storages_of(m)) {
+      const auto matrix = fill_training(m, s.storage, m.table.dense());
+      if (!matrix->storage().loose.empty()) continue;
+      CAPTURE(s.name);
+      ++n_tried;
+      BinMatrix sample(matrix->features(), 0, matrix->storage());
+      for (const double share : {0.3, 0.0, 0.9, 0.001, 0.5}) {
+        std::vector<RowIdx> rows;
+        for (std::int64_t i = 0; i < matrix->n_rows(); ++i) {
+          if (random.chance(share)) rows.push_back(static_cast<RowIdx>(i));
+        }
+        Team team(1 + static_cast<int>(random.below(3)));
+        sample.take_sample(team, *matrix, rows);
+        BinMatrix expected(matrix->features(), std::ssize(rows), matrix->storage());
+        expected.fill_from(team, *matrix, rows);
+        expected.make_columns(team);
+        REQUIRE(sample.n_rows() == std::ssize(rows));
+        std::vector<std::uint16_t> got(rows.size()), wanted(rows.size());
+        for (std::size_t f = 0; f < matrix->features().size(); ++f) {
+          sample.copy_column(static_cast<std::int64_t>(f), got.data());
+          expected.copy_column(static_cast<std::int64_t>(f), wanted.data());
+          CHECK(first_difference(got, wanted) == -1);
+          const Feature& feature = sample.features()[f];
+          const bool two_bytes = sample.groups()[at(feature.group)].two_bytes;
+          CHECK(std::memcmp(sample.lane_copy(feature), expected.lane_copy(expected.features()[f]),
+                            rows.size() * (two_bytes ? 2 : 1)) == 0);
+        }
+      }
+    }
+    CHECK(n_tried > 1);
+  }
+
   TEST_CASE("entries out and in again") {
     for (const MissingKind kind : kMissingKinds) {
       MixedShape shape;

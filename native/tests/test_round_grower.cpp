@@ -177,6 +177,57 @@ TEST_SUITE("round_grower") {
     }
   }
 
+  // Samples of other sizes follow one another, and the gradients of some are wide.
+  TEST_CASE("small samples of a large table are copied") {
+    MixedShape shape;
+    shape.n_rows = 70000;
+    const Mixed m = make_mixed(shape, 6);
+    const std::int64_t n = shape.n_rows;
+    for (const NamedStorage& s : storages_of(m)) {
+      const auto matrix = fill_training(m, s.storage, m.table.dense());
+      for (const std::int64_t n_outputs : {1, 5}) {
+        Random random(6);
+        std::vector<GrowParams> params(at(n_outputs));
+        RoundGrower copies(matrix);
+        RoundGrower lists(matrix);
+        for (const double share : {0.25, 0.3, 0.24, 0.5}) {
+          const int n_threads = 1 + static_cast<int>(random.below(3));
+          CAPTURE(s.name);
+          CAPTURE(n_outputs);
+          CAPTURE(share);
+          CAPTURE(n_threads);
+          Team team(n_threads);
+          std::vector<RowIdx> rows;
+          for (std::int64_t i = 0; i < n; ++i) {
+            if (random.chance(share)) rows.push_back(static_cast<RowIdx>(i));
+          }
+          std::vector<float> gradient, hessian;
+          for (std::int64_t i = 0; i < n * n_outputs; ++i) {
+            gradient.push_back(static_cast<float>(random.normal() + m.table(i % n, 0)) *
+                               (share == 0.3 && i % 1000 == 0 ? 1e7f : 1.0f));
+            hessian.push_back(static_cast<float>(random.between(0.1, 1.0)));
+          }
+          const float* const h = share == 0.24 ? nullptr : hessian.data();
+          std::vector<double> expected(at(n * n_outputs), 0.25), score = expected;
+          const auto grow = [&](RoundGrower& grower, bool may_copy, std::vector<double>& scores) {
+            for (GrowParams& own : params) own.search.copies_samples = may_copy;
+            return grower.grow(team, gradient.data(), h, rows.data(), std::ssize(rows), params, scores.data(), {},
+                               nullptr, true);
+          };
+          const auto trees = grow(lists, false, expected);
+          const auto on_copy = grow(copies, true, score);
+          REQUIRE(trees.size() == on_copy.size());
+          for (std::size_t k = 0; k < trees.size(); ++k) {
+            REQUIRE(trees[k].n_leaves() > 1);
+            CHECK(same_tree(trees[k], on_copy[k]));
+          }
+          CHECK(first_difference(score, expected) == -1);
+        }
+        CHECK(copies.stats().rounds == lists.stats().rounds);
+      }
+    }
+  }
+
   // The same trees and scores as round by round, whatever the layouts: labels far away make a round wide, and the first
   // rounds halve the largest gradient.
   TEST_CASE("several rounds in one call") {

@@ -220,9 +220,15 @@ class BinMatrix:
             NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)
         ]
         | None = None,
+        zero_share: Annotated[
+            NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ]
+        | None = None,
     ) -> None: ...
     def storage(self) -> dict:
-        """How features are kept: bundled, bundle_ends, loose, may_miss."""
+        """
+        How features are kept: bundled, bundle_ends, loose, may_miss, zero_share.
+        """
 
     def describe(self) -> dict:
         """Figures about the storage."""
@@ -1517,6 +1523,10 @@ class GrowParams:
     def max_histogram_bytes(self) -> int: ...
     @max_histogram_bytes.setter
     def max_histogram_bytes(self, arg: int, /) -> None: ...
+    @property
+    def copies_samples(self) -> bool: ...
+    @copies_samples.setter
+    def copies_samples(self, arg: bool, /) -> None: ...
     @property
     def limits(self) -> FeatureLimits: ...
     @limits.setter

@@ -46,6 +46,7 @@ def make_grow_params(params: Params) -> _native.GrowParams:
     grow.fraction_by_tree = params.feature_fraction
     grow.fraction_by_level = params.feature_fraction_bylevel
     grow.fraction_by_node = params.feature_fraction_bynode
+    grow.copies_samples = params.max_memory == 0
     if params.histogram_pool_size > 0:
         grow.max_histogram_bytes = int(min(params.histogram_pool_size, 2.0**40) * 2**20)
     return grow
