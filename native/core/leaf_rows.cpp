@@ -154,12 +154,12 @@ void LeafRows::split_whole(LeafSplit& split) {
 }
 
 void LeafRows::split_lists(Team& team, std::span<LeafSplit* const> splits) {
-  if (team.n_threads() == 1 && !identity_) {
+  std::int64_t total_rows = 0;
+  for (const LeafSplit* const split : splits) total_rows += split->n_rows();
+  if ((team.n_threads() == 1 || total_rows < kPieceRows) && !identity_) {
     for (LeafSplit* const split : splits) split_whole(*split);
     return;
   }
-  std::int64_t total_rows = 0;
-  for (const LeafSplit* const split : splits) total_rows += split->n_rows();
   const std::int64_t piece_rows = std::max(kPieceRows, total_rows / (8 * team.n_threads()));
   if (team.n_threads() == 2 && splits.size() == 1 && total_rows >= 8 * kEndRows) {
     split_from_both_ends(team, *splits.front());
