@@ -115,7 +115,10 @@ TEST_SUITE("gradient_sampler") {
         for (const std::int64_t k : {std::int64_t{1}, (n + 1) / 2, n}) {
           DigitCounts counts;
           counts.clear(2);
-          for (std::int64_t i = 0; i < n; ++i) ++counts.of_thread(i % 2)[values[at(i)] >> kLeadingShift];
+          const std::int64_t middle = n / 3;  // the rest is another thread's
+          const auto digit = [&](std::int64_t i) { return values[at(i)] >> kLeadingShift; };
+          counts.add(0, middle, digit);
+          counts.add(1, n - middle, [&](std::int64_t i) { return digit(middle + i); });
           Largest largest(n);
           const Border border = largest.find(team, {values.data(), nullptr}, k, counts);
           std::vector<std::int64_t> found;
