@@ -315,18 +315,18 @@ void BinMatrix::take_sample(Team& team, const BinMatrix& other, std::span<const 
     features_[f].l2 = other.features_[f].l2;
   }
   ColumnPlaces places(groups_, n);
-  const auto with_room = [](std::int64_t size) { return size + size / 16; };  // the next sample may be a little larger
+  const auto with_slack = [](std::int64_t size) { return size + size / 16; };  // the next sample may be a little larger
   for (std::size_t g = 0; g < groups_.size(); ++g) {
     Group& group = groups_[g];
     group.common = other.groups_[g].common;
     if (group.two_bytes) {
-      group.bins16.grow_to(with_room(n * group.row_stride));
+      group.bins16.grow_to(with_slack(n * group.row_stride));
     } else {
-      group.bins8.grow_to(with_room(n * group.row_stride));
+      group.bins8.grow_to(with_slack(n * group.row_stride));
     }
   }
-  columns8_.grow_to(with_room(places.size8));
-  columns16_.grow_to(with_room(places.size16));
+  columns8_.grow_to(with_slack(places.size8));
+  columns16_.grow_to(with_slack(places.size16));
   for_blocks(team, n, kBlockRows, [&](std::int64_t begin, std::int64_t end, std::int64_t, int) {
     for (std::size_t g = 0; g < groups_.size(); ++g) {
       Group& group = groups_[g];

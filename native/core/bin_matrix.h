@@ -74,7 +74,7 @@ struct Storage {
   bool share_lanes = false;                        // digits of few values share lanes
   std::vector<std::vector<std::int32_t>> bundles;  // each increasing
   std::vector<std::int32_t> loose;                 // sparse columns, increasing
-  // By feature, in a sample: lanes that are mostly zero stand side by side. Empty: not known.
+  // The share of zeros by feature, in a sample: lanes with many zeros are stored next to each other. Empty: not known.
   std::vector<double> zero_share = {};
 };
 

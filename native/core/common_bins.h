@@ -1,6 +1,6 @@
 // Bins that many rows have in common.
 //
-// Tables often have columns that are zero, or missing, in the same rows; they stand side by side (see
+// Tables often have columns that are zero, or missing, in the same rows; their lanes are stored next to each other (see
 // Storage::zero_share). Rows in which all of some neighbouring lanes have their most frequent bins add to the same cell
 // of each lane. Histograms sum them up first, and add the sum to these cells once for many rows.
 #pragma once
