@@ -724,9 +724,10 @@ TEST_SUITE("bin_matrix") {
           expected.copy_column(static_cast<std::int64_t>(f), wanted.data());
           CHECK(first_difference(got, wanted) == -1);
           const Feature& feature = sample.features()[f];
-          const bool two_bytes = sample.groups()[at(feature.group)].two_bytes;
-          CHECK(std::memcmp(sample.lane_copy(feature), expected.lane_copy(expected.features()[f]),
-                            rows.size() * (two_bytes ? 2 : 1)) == 0);
+          const std::size_t n_bytes = rows.size() * (sample.groups()[at(feature.group)].two_bytes ? 2 : 1);
+          const auto* const lane = static_cast<const std::uint8_t*>(sample.lane_copy(feature));
+          const auto* const other = static_cast<const std::uint8_t*>(expected.lane_copy(expected.features()[f]));
+          CHECK(std::equal(lane, lane + n_bytes, other));
         }
       }
     }
