@@ -329,21 +329,8 @@ void BinMatrix::take_sample(Team& team, const BinMatrix& other, std::span<const 
   columns16_.grow_to(with_slack(places.size16));
   for_blocks(team, n, kBlockRows, [&](std::int64_t begin, std::int64_t end, std::int64_t, int) {
     for (std::size_t g = 0; g < groups_.size(); ++g) {
-      Group& group = groups_[g];
-      const std::int64_t row_bytes = group.row_stride * (group.two_bytes ? 2 : 1);
-      const auto* const from = static_cast<const std::uint8_t*>(other.groups_[g].bins());
-      auto* const to = static_cast<std::uint8_t*>(const_cast<void*>(group.bins()));
-      const auto copy = [&](auto bytes) {
-        for (std::int64_t i = begin; i < end; ++i) std::memcpy(to + i * bytes, from + rows[at(i)] * bytes, at(bytes));
-      };
-      using Bytes = std::int64_t;
-      switch (row_bytes) {  // rows of a known length are copied by single moves
-        case 8: copy(std::integral_constant<Bytes, 8>{}); break;
-        case 16: copy(std::integral_constant<Bytes, 16>{}); break;
-        case 32: copy(std::integral_constant<Bytes, 32>{}); break;
-        default: copy(row_bytes); break;
-      }
-      copy_to_columns(group, begin, end, places.begin[g], columns8_.data(), columns16_.data());
+      copy_rows(other.groups_[g], rows, begin, end, groups_[g]);
+      copy_to_columns(groups_[g], begin, end, places.begin[g], columns8_.data(), columns16_.data());
     }
   });
   column_begin_ = std::move(places.begin);

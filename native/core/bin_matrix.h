@@ -167,6 +167,8 @@ class BinMatrix {
   void keep_odd_entries(std::vector<Entry> odd);
   bool is_missing_somewhere(const Feature& feature) const;
   const void* column(const Feature& feature) const;
+  static void copy_rows(const Group& from, std::span<const RowIdx> rows, std::int64_t begin, std::int64_t end,
+                        Group& to);
   void copy_to_columns(const Group& group, std::int64_t begin, std::int64_t end, std::span<const std::int64_t> first,
                        std::uint8_t* columns8, std::uint16_t* columns16) const;
 

@@ -289,6 +289,25 @@ void BinMatrix::fill_plain(Team& team, const MatrixView& matrix) {
   for (std::size_t f = 0; f < features_.size(); ++f) features_[f].has_missing = missing_seen[f].load();
 }
 
+// Rows [begin, end) of a group become the listed rows of another one.
+void BinMatrix::copy_rows(const Group& from, std::span<const RowIdx> rows, std::int64_t begin, std::int64_t end,
+                          Group& to) {
+  const auto* const source = static_cast<const std::uint8_t*>(from.bins());
+  auto* const target = static_cast<std::uint8_t*>(const_cast<void*>(to.bins()));
+  const auto copy = [&](auto bytes) {
+    for (std::int64_t i = begin; i < end; ++i) {
+      std::memcpy(target + i * bytes, source + rows[at(i)] * bytes, at(bytes));
+    }
+  };
+  switch (const std::int64_t row_bytes = to.row_stride * (to.two_bytes ? 2 : 1)) {
+    // Rows of a known length are copied by single moves.
+    case 8: copy(std::integral_constant<std::int64_t, 8>{}); break;
+    case 16: copy(std::integral_constant<std::int64_t, 16>{}); break;
+    case 32: copy(std::integral_constant<std::int64_t, 32>{}); break;
+    default: copy(row_bytes); break;
+  }
+}
+
 void BinMatrix::fill_from(Team& team, const BinMatrix& other, std::span<const RowIdx> rows) {
   const auto n = static_cast<std::int64_t>(rows.size());
   if (other.pages_) {
@@ -298,21 +317,9 @@ void BinMatrix::fill_from(Team& team, const BinMatrix& other, std::span<const Ro
     }
     return;
   }
-  for (std::size_t g = 0; g < groups_.size(); ++g) {
-    Group& group = groups_[g];
-    const Group& from = other.groups_[g];
-    const std::int64_t stride = group.row_stride;
-    for_blocks(team, n, 4096, [&](std::int64_t begin, std::int64_t end, std::int64_t, int) {
-      for (std::int64_t i = begin; i < end; ++i) {
-        const std::int64_t row = rows[at(i)];
-        if (group.two_bytes) {
-          std::copy_n(from.bins16.data() + row * stride, stride, group.bins16.data() + i * stride);
-        } else {
-          std::copy_n(from.bins8.data() + row * stride, stride, group.bins8.data() + i * stride);
-        }
-      }
-    });
-  }
+  for_blocks(team, n, 4096, [&](std::int64_t begin, std::int64_t end, std::int64_t, int) {
+    for (std::size_t g = 0; g < groups_.size(); ++g) copy_rows(other.groups_[g], rows, begin, end, groups_[g]);
+  });
   cleared_ = true;
   for (std::size_t f = 0; f < features_.size(); ++f) features_[f].entries = other.features_[f].entries;
   // The new places of every old row: rows may be asked for in any order, and more than once.

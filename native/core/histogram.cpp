@@ -294,7 +294,7 @@ void add_lanes(const Group& group, LaneRange lanes, const void* bins, const RowL
   args.common = group.common.data();
   args.n_common = static_cast<int>(group.common.size());
   const auto build = group.two_bytes ? kernels().build_u16 : kernels().build_u8;
-  RowReader reader(rows, scratch.list);
+  RowReader reader = scratch.reader_of(rows);
   const auto add_next = [&](std::int64_t most_rows) {
     const RowList piece = reader.next(most_rows);
     args.rows = piece.rows;

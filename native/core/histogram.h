@@ -118,6 +118,12 @@ struct LaneRange {
 struct BuildScratch {
   Buffer<std::uint64_t> cells;
   Buffer<RowIdx> list;
+
+  RowReader reader_of(const RowList& rows) {
+    constexpr std::int64_t kListRows = 16384;
+    if (rows.bits != nullptr) list.grow_to(kListRows + RowReader::kSlack);
+    return {rows, {list.begin(), list.end()}};
+  }
 };
 
 // Adds rows to the cells of some lanes of a group in `out`; with `take_out`, which may not be large, it takes them out.

@@ -29,7 +29,7 @@ void add_sparse(const HistogramShape& shape, const RowPage& page, const Quantise
   const std::int64_t n_words = heavy.n * shape.words_per_cell();
   if (out.large) scratch.cells.grow_to(n_words);
   args.heavy = out.large ? scratch.cells.data() : out.cells(heavy.first, shape.layout);
-  RowReader reader(rows, scratch.list);
+  RowReader reader = scratch.reader_of(rows);
   while (reader.n_left() > 0) {
     const RowList piece = reader.next(out.large && heavy.n > 0 ? shape.layout.max_rows : rows.n);
     args.rows = piece.rows;

@@ -316,6 +316,7 @@ void HistogramEvaluator::build(Team& team, std::span<const LeafJob> jobs) {
   const Timer timer(task_.stats->build, task_.stats->is_timed);
   built_.clear();
   built_.reserve(jobs.size());
+  const bool lists_rows = shape_.reads_rows_again();
   for (Family& family : families_) {
     family.takes_rows_out = may_take_rows_out(jobs, family);
     for (std::size_t side = 0; side < 2; ++side) {
@@ -324,8 +325,7 @@ void HistogramEvaluator::build(Team& team, std::span<const LeafJob> jobs) {
       NodeState& node = state(job.node);
       if (node.histogram) continue;  // the leaf is searched again
       task_.stats->built_rows += job.rows.end - job.rows.begin;
-      if (shape_.reads_rows_again() && !task_.leaf_rows->is_listed(job.rows))
-        task_.leaf_rows->make_list(team, job.rows);
+      if (lists_rows && !task_.leaf_rows->is_listed(job.rows)) task_.leaf_rows->make_list(team, job.rows);
       if (!family.takes_rows_out) node.histogram = acquire(node.sums.count > layout().max_rows);
       Histogram* const target = (family.takes_rows_out ? state(family.parent) : node).histogram.get();
       built_.push_back({target, job.rows, {}, family.takes_rows_out, most_in_cells(family)});

@@ -131,14 +131,12 @@ class LeafRows {
   // Calls body(rows, n) for pieces of the rows of a leaf in [begin, end), both multiples of 64 or the end of the table.
   template <class Body>
   void visit_bits(const Bits& bits, std::int64_t begin, std::int64_t end, const Body& body) const {
-    constexpr std::int64_t kRows = 4096;
-    std::array<RowIdx, kRows + 64> rows;  // whole words are listed fastest
-    for (; begin < end; begin += kRows) {
-      const std::int64_t n_words = (std::min(end - begin, kRows) + 63) / 64;
-      const std::uint64_t* const words = bits.words.data() + begin / 64;
-      const std::int64_t n = count_bits(words, n_words);
-      kernels().list_bits(words, n_words, static_cast<RowIdx>(begin), rows.data(), rows.data() + n + 64);
-      if (n > 0) body(static_cast<const RowIdx*>(rows.data()), n);
+    const std::uint64_t* const words = bits.words.data() + begin / 64;
+    std::array<RowIdx, 4096 + RowReader::kSlack> list;
+    RowReader reader({nullptr, begin, count_bits(words, (end - begin + 63) / 64), words}, list);
+    while (reader.n_left() > 0) {
+      const RowList piece = reader.next(std::ssize(list));
+      body(piece.rows, piece.n);
     }
   }
   static std::int64_t count_bits(const std::uint64_t* words, std::int64_t n_words);

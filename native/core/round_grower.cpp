@@ -150,8 +150,9 @@ std::vector<Tree> RoundGrower::grow_on_copy(Team& team, const float* gradient, c
   }
   data_.matrix->make_columns(team);  // the trees are added to all rows
   sample_.matrix->take_sample(team, *data_.matrix, {rows, at(n_rows)});
-  sample_.gradient.grow_to(n_outputs * n_rows);
-  if (hessian != nullptr) sample_.hessian.grow_to(n_outputs * n_rows);
+  const std::int64_t size = n_outputs * (n_rows + n_rows / 16);  // the next sample may be a little larger
+  sample_.gradient.grow_to(size);
+  if (hessian != nullptr) sample_.hessian.grow_to(size);
   for_blocks(team, n_rows, 8192, [&](std::int64_t begin, std::int64_t end, std::int64_t, int) {
     const auto take = [&](const float* from, float* to) {
       for (std::int64_t i = begin; i < end; ++i) to[i] = from[rows[i]];

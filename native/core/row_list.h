@@ -4,8 +4,9 @@
 #include <algorithm>
 #include <bit>
 #include <cstdint>
+#include <iterator>
+#include <span>
 
-#include "core/memory.h"
 #include "core/types.h"
 #include "kernels/kernels.h"
 
@@ -25,26 +26,19 @@ struct RowList {
   }
 };
 
-// Reads rows piece by piece. Bits become lists that are short enough to stay in cache.
+// Reads rows piece by piece. Bits become lists in `memory`, which should be small enough to stay in cache.
 class RowReader {
  public:
-  static constexpr std::int64_t kListRows = 16384;
+  static constexpr std::int64_t kSlack = 64;  // rows: whole words of bits are listed
 
-  // `list`: memory for rows that are bits.
-  RowReader(const RowList& rows, Buffer<RowIdx>& list) : rows_(rows) {
-    if (rows.bits != nullptr) list.grow_to(kListRows + 64);
-    list_ = list.data();
-  }
+  // `memory`: at least two words of rows, if the rows are bits.
+  RowReader(const RowList& rows, std::span<RowIdx> memory) : rows_(rows), memory_(memory) {}
   std::int64_t n_left() const { return rows_.n; }
-  // At least one row, if any are left, and at most `most`, which is at least 64.
+  // At least one row, if any are left, and at most `most`, which is at least 64, or all rows that are left.
   RowList next(std::int64_t most) {
-    const bool are_bits = rows_.bits != nullptr;
-    const RowList piece = are_bits ? next_bits(std::min(most, kListRows)) : rows_.part(0, std::min(most, rows_.n));
-    if (are_bits) {
-      rows_.n -= piece.n;
-    } else {
-      rows_ = rows_.part(piece.n, rows_.n);
-    }
+    if (rows_.bits != nullptr) return next_bits(std::min(most, std::ssize(memory_) - kSlack));
+    const RowList piece = rows_.part(0, std::min(most, rows_.n));
+    rows_ = rows_.part(piece.n, rows_.n);
     return piece;
   }
 
@@ -57,14 +51,14 @@ class RowReader {
       if (n + more > most) break;
       n += more;
     }
-    kernels().list_bits(rows_.bits, n_words, static_cast<RowIdx>(rows_.first_row), list_, list_ + n + 64);
-    rows_.bits += n_words;
-    rows_.first_row += 64 * n_words;
-    return {list_, 0, n, nullptr};
+    RowIdx* const list = memory_.data();
+    kernels().list_bits(rows_.bits, n_words, static_cast<RowIdx>(rows_.first_row), list, list + n + kSlack);
+    rows_ = {nullptr, rows_.first_row + 64 * n_words, rows_.n - n, rows_.bits + n_words};
+    return {list, 0, n, nullptr};
   }
 
   RowList rows_;  // that are left
-  RowIdx* list_;
+  std::span<RowIdx> memory_;
 };
 
 }  // namespace gossamer

@@ -196,7 +196,8 @@ inline void negate(typename Ops::Cell* values, int64_t n) {
 // passes, or all of them if there is one pass.
 inline NextRows rows_after(const BuildArgs& a, int64_t end, int64_t row_bytes, int64_t passes, int64_t pass) {
   const int64_t after = a.n_rows - end < kChunkRows ? a.n_rows - end : kChunkRows;
-  return {static_cast<const char*>(a.bins), a.rows + end + pass, row_bytes, pass < 2 ? after : 0, passes == 1 ? 1 : 0};
+  if (pass > 1 || after < 2) return {};
+  return {static_cast<const char*>(a.bins), a.rows + end + pass, row_bytes, after, passes == 1 ? 1 : 0};
 }
 
 // The same for rows in order: bins in the first pass, values in the second one.
@@ -209,7 +210,7 @@ inline NextInOrder in_order_after(const BuildArgs& a, int64_t end, int64_t row_b
 }
 
 // Adds the rows of a chunk to lanes that have bins in common: the sum of the rows that have all of these to one cell of
-// each lane, the other rows one by one. `bins` and `cells` are those of the first of the lanes.
+// each lane, the other rows one by one. `bins` and `cells` begin with the first of the lanes.
 template <class Ops, int kLaneCells, int kLanes, class Next>
 __attribute__((noinline)) void add_rare_rows(uint64_t common, const uint8_t* bins, int64_t stride,
                                              const typename Ops::Cell* values, int64_t n, typename Ops::Cell sum,

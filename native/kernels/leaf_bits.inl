@@ -44,7 +44,7 @@ inline uint64_t rows_left(const uint8_t* column, const ByThreshold& rule, int64_
 
 #endif
 
-// Columns come from main memory, faster than the processor by itself asks for them.
+// Main memory delivers a column faster than the processor's own prefetcher asks for it.
 constexpr int64_t kColumnAhead = 1536;
 
 template <class Rule>

@@ -92,7 +92,7 @@ expected at least 12MB. It is for scores (8MB) and labels (4MB).
 
     def holds_table(self, n_rows: int, row_bytes: int, n_outputs: int = 1) -> bool:
         """Whether training data can be in memory: its bins by row and by column, and scores."""
-        need = _READING + n_rows * (2 * row_bytes + 4 + state_bytes(n_outputs))
+        need = _READING + n_rows * (resident_bytes(row_bytes) + state_bytes(n_outputs))
         return self.cap == 0 or need <= self.cap
 
     def may_need_pages(self, n_rows: int, n_columns: int, params: Params) -> bool:
@@ -221,7 +221,7 @@ expected at least 12MB. It is for scores (8MB) and labels (4MB).
             bins: The training data.
             held: Bytes that everything but bins, histograms and samples takes.
         """
-        need = bins.n_rows * (2 * bins.row_bytes + 4)
+        need = bins.n_rows * resident_bytes(bins.row_bytes)
         fits = held + need + fewest_histograms(bins) <= self.cap
         return need if fits and _native.on_disk(bins) is not None else 0
 
@@ -281,6 +281,19 @@ def expected_sample(bins: _native.BinMatrix, params: Params, n_outputs: int) -> 
     return sample_need(bins, n_sampled, n_outputs)
 
 
+def resident_bytes(row_bytes: int) -> int:
+    """Return the bytes of a row of training data that is in memory.
+
+    Besides the bins by row and by column, these are four bytes of a list of rows, and two bytes of
+    leaves as bits: a leaf with a sixteenth of the rows or more has a bit for every row.
+
+    Example:
+        >>> resident_bytes(32)
+        70
+    """
+    return 2 * row_bytes + 6
+
+
 def leaf_bytes(n_rows: int, params: Params) -> int:
     """Return the bytes of the numbers of rows in leaves, while a tree grows.
 
@@ -303,7 +316,7 @@ def table_needs(bins: _native.BinMatrix, *, trains: bool) -> dict[str, int]:
     if on_disk is not None:
         needs = {"pages": int(on_disk["buffer_bytes"])}
     elif trains:
-        needs = {"bins by row and by column": bins.n_rows * (2 * bins.row_bytes + 4)}
+        needs = {"bins by row and by column": bins.n_rows * resident_bytes(bins.row_bytes)}
     else:
         needs = {"bins": bins.n_rows * bins.row_bytes}
     return needs | training_buffers(bins) if trains else needs

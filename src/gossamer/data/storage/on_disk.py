@@ -21,7 +21,7 @@ from gossamer.data.chunks.chunked_table import (
     plan_chunked,
 )
 from gossamer.data.storage.binned import BinnedTable, bin_like, bin_table, take_rows
-from gossamer.data.storage.budget import Budget, table_needs
+from gossamer.data.storage.budget import Budget, resident_bytes, table_needs
 from gossamer.data.storage.page_cache import VERSION, Pages, PageStore, file_facts
 from gossamer.data.table.matrix import Table, Values
 from gossamer.errors import NotSupportedError
@@ -292,7 +292,8 @@ def copy_rows(binned: BinnedTable, rows: npt.NDArray[np.int64], params: Params) 
     n_outputs = max(params.num_class, 1)
     if is_on_disk and not budget.holds_table(len(rows), bins.row_bytes, n_outputs):
         return _write_rows(binned, rows, params)
-    needs = table_needs(bins, trains=False) | {"the copy": len(rows) * (2 * bins.row_bytes + 4)}
+    copy = len(rows) * resident_bytes(bins.row_bytes)
+    needs = table_needs(bins, trains=False) | {"the copy": copy}
     budget.require(f"to copy {len(rows):,} rows into memory", needs)
     return take_rows(binned, rows)
 

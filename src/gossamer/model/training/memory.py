@@ -14,6 +14,7 @@ from gossamer.data.storage.budget import (
     WAYS,
     Budget,
     files_fit,
+    resident_bytes,
     row_needs,
     sample_bytes,
     sampled_share,
@@ -206,7 +207,7 @@ def _fold_needs(
         if on_pages:
             needs["pages"] += page_bytes
         else:
-            needs["rows of the folds"] += n_rows * (2 * bins.row_bytes + 4)
+            needs["rows of the folds"] += n_rows * resident_bytes(bins.row_bytes)
         state = row_needs(
             n_rows,
             k,
