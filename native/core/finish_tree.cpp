@@ -35,8 +35,8 @@ class Finisher {
     const bool has_splits = !grown_.committed.empty();
     // Sums over the rows of a leaf must not depend on nodes that were expanded but not used. And scores may be in a
     // file, of which a task may touch only a small part.
-    const bool in_order = refits() || raw_ != nullptr || grown_.data.pages != nullptr;
-    if (has_splits && in_order) grown_.rows.sort(team_, ranges_);
+    is_sorted_ = has_splits && (refits() || raw_ != nullptr || grown_.data.pages != nullptr);
+    if (is_sorted_) grown_.rows.sort(team_, ranges_);
     if (has_splits && grown_.pruned && grown_.monotone.changes_others()) reconcile();
     if (has_splits && refits()) refit();
     Tree tree;
@@ -202,6 +202,7 @@ class Finisher {
       const Buffer<RowIdx> others = rows_outside(team_, task.rows, task.n_rows, matrix.n_rows());
       if (others.size() > 0) add_tree_to_scores(team_, matrix, tree, others.data(), others.size(), score_);
     }
+    if (task.rows == nullptr && add_in_order(tree)) return;
     grown_.rows.for_pieces(team_, ranges_, [&](std::size_t leaf, const RowIdx* rows, std::int64_t n) {
       const double* const value = tree.leaf_value.data() + node(leaves_[leaf]).leaf_number * n_outputs_;
       for (std::int64_t k = 0; k < n_outputs_; ++k) {
@@ -209,6 +210,41 @@ class Finisher {
         for (std::int64_t i = 0; i < n; ++i) output[rows[i]] += value[k];
       }
     });
+  }
+
+  // To all rows of the table. False: there are too many leaves.
+  bool add_in_order(const Tree& tree) const {
+    if (leaves_.size() > LeafRows::kMostNumbered) return false;
+    // Unless it was sorted, the list of a leaf whose split was not used is in order within its parts.
+    std::vector<RowRange> parts;
+    std::vector<std::int32_t> leaf_of_part;
+    std::vector<std::int32_t> pending;
+    for (const std::int32_t leaf : leaves_) {
+      for (pending.assign(1, leaf); !pending.empty();) {
+        const GrowNode& part = node(pending.back());
+        pending.pop_back();
+        if (part.expanded && !is_sorted_ && grown_.rows.is_listed(part.rows)) {
+          pending.insert(pending.end(), part.children, part.children + 2);
+        } else {
+          parts.push_back(part.rows);
+          leaf_of_part.push_back(node(leaf).leaf_number);
+        }
+      }
+    }
+    if (parts.size() > LeafRows::kMostNumbered) return false;
+    const std::int64_t n_rows = grown_.data.matrix->n_rows();
+    std::vector<double> value(parts.size() * at(n_outputs_));  // by output and part
+    for (std::size_t p = 0; p < value.size(); ++p) {
+      value[p] = tree.leaf_value[at(leaf_of_part[p % parts.size()]) * at(n_outputs_) + p / parts.size()];
+    }
+    grown_.rows.for_numbered(team_, parts, [&](std::int64_t first, std::int64_t n, const std::uint16_t* part_of) {
+      for (std::int64_t k = 0; k < n_outputs_; ++k) {
+        double* const output = score_ + k * n_rows + first;
+        const double* const values = value.data() + k * std::ssize(parts);
+        for (std::int64_t i = 0; i < n; ++i) output[i] += values[part_of[i]];
+      }
+    });
+    return true;
   }
 
   void fit_linear(Tree& tree) const {
@@ -246,6 +282,7 @@ class Finisher {
   std::vector<std::int32_t> number_;  // by node; -1: not a node of the tree
   std::vector<std::int32_t> leaves_;
   std::vector<RowRange> ranges_;  // by leaf
+  bool is_sorted_ = false;        // every leaf has a list in the order of the table
 };
 
 }  // namespace

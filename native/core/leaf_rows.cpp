@@ -88,6 +88,24 @@ const RowIdx* LeafRows::find(RowRange leaf, std::int64_t row) const {
   return std::lower_bound(begin, end, static_cast<RowIdx>(row));
 }
 
+void LeafRows::number_rows(std::span<const RowRange> leaves, std::int64_t begin, std::int64_t end,
+                           std::span<const RowIdx*> next, std::span<std::uint16_t> leaf_of) const {
+  for (std::size_t leaf = 0; leaf < leaves.size(); ++leaf) {
+    const auto number = static_cast<std::uint16_t>(leaf);
+    if (!is_listed(leaves[leaf])) {
+      visit_bits(bits_[at(leaves[leaf].bits)], begin, end, [&](const RowIdx* rows, std::int64_t n) {
+        for (std::int64_t i = 0; i < n; ++i) leaf_of[at(rows[i] - begin)] = number;
+      });
+      continue;
+    }
+    const RowIdx* row = next[leaf];
+    const RowIdx* const last = rows_.data() + leaves[leaf].end;
+    for (; row != last && *row < end; ++row) leaf_of[at(*row - begin)] = number;
+    next[leaf] = row;
+    __builtin_prefetch(row + 32, 0, 2);  // for the next rows
+  }
+}
+
 // One thread starts at the first row, the other at the last, until they meet. Rows that go left stay in front as soon
 // as the first thread has found them, rows that go right stay behind in the same way; only the others are copied.
 void LeafRows::split_from_both_ends(Team& team, LeafSplit& split) {

@@ -97,6 +97,29 @@ class LeafRows {
       }
     });
   }
+  // Calls body(first_row, n, leaf_of) for blocks of the table: row first_row + i is in leaves[leaf_of[i]]. Every row
+  // of the table must be in one of the leaves, at most kMostNumbered of them, and none of these split: see for_pieces.
+  // Faster, since arrays by row are read and written in their order.
+  static constexpr std::size_t kMostNumbered = 1024;
+  template <class Body>
+  void for_numbered(Team& team, std::span<const RowRange> leaves, const Body& body) const {
+    const std::int64_t stretch = stretch_rows(team, leaves);
+    // By thread: where it is in the list of each leaf. Made here, so that a lack of memory stops it before any row.
+    std::vector<std::vector<const RowIdx*>> places(at(team.n_threads()), std::vector<const RowIdx*>(leaves.size()));
+    team.for_each((end_row_ + stretch - 1) / stretch, [&](std::int64_t s, int thread) {
+      std::array<std::uint16_t, kNumberedRows> leaf_of;
+      std::vector<const RowIdx*>& next = places[at(thread)];
+      for (std::size_t leaf = 0; leaf < leaves.size(); ++leaf) {
+        if (is_listed(leaves[leaf])) next[leaf] = find(leaves[leaf], s * stretch);
+      }
+      const std::int64_t end = std::min((s + 1) * stretch, end_row_);
+      for (std::int64_t first = s * stretch; first < end; first += kNumberedRows) {
+        const std::int64_t n = std::min(kNumberedRows, end - first);
+        number_rows(leaves, first, first + n, next, leaf_of);
+        body(first, n, leaf_of.data());
+      }
+    });
+  }
 
  private:
   struct Piece {
@@ -113,6 +136,8 @@ class LeafRows {
   };
   // Rows of a task, a multiple of 64.
   static constexpr std::int64_t kBitRows = 65536;
+  // Likewise, and few enough for the numbers of their leaves to stay in a first-level cache.
+  static constexpr std::int64_t kNumberedRows = 8192;
 
   void split_lists(Team& team, std::span<LeafSplit* const> splits);
   // Splits a leaf on one thread; its rows stay where they are in the list.
@@ -140,6 +165,9 @@ class LeafRows {
     }
   }
   static std::int64_t count_bits(const std::uint64_t* words, std::int64_t n_words);
+  // Writes down the leaf of every row in [begin, end), and moves `next` behind them.
+  void number_rows(std::span<const RowRange> leaves, std::int64_t begin, std::int64_t end,
+                   std::span<const RowIdx*> next, std::span<std::uint16_t> leaf_of) const;
   // Splits one large leaf on two threads.
   void split_from_both_ends(Team& team, LeafSplit& split);
   // Rows per stretch: enough to be worth a search for its ends in every leaf.

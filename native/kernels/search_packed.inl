@@ -250,6 +250,7 @@ struct PackedSearch {
       __m512i sums = _mm512_setzero_si512();
       bool improved = false;
       for (int bin = 0; bin < n_bins; bin += 8) {
+        const __m512i before = sums;
         __m512i tile[8];
         load_tile(cells, bin, tile);
         for_parts<8>(GOSSAMER_EACH { tile[i] = sums = _mm512_add_epi64(sums, tile[i]); });
@@ -260,7 +261,7 @@ struct PackedSearch {
         for_parts<8>(GOSSAMER_EACH { passed[i] = screen.passes(tile[i]); });
         const uint64_t found = joined(passed);
         if (found == 0) continue;
-        for_parts<8>(GOSSAMER_EACH { passed[i] = p_.has_rows(tile[i]); });
+        for_parts<8>(GOSSAMER_EACH { passed[i] = p_.has_rows(tile[i], i > 0 ? tile[i - 1] : before); });
         const uint64_t kept = found & joined(passed);
         if (kept == 0 || !take_best(bin, tile, kept, best)) continue;
         screen.set_bar(best.gain);
@@ -298,26 +299,31 @@ struct PackedSearch {
       return _cvtmask64_u64(_mm512_kunpackd(_mm512_kunpackw(fourth, third), _mm512_kunpackw(second, first)));
     }
 
-    // Compares exact gains with the best one, the lower bins of a feature first.
+    // Compares the largest exact gain with the best one. All gains are computed first: one after another, they would
+    // wait for each other, and be hard to predict branches.
     __attribute__((noinline)) bool take_best(int bin, const __m512i (&tile)[8], uint64_t kept,
                                              PackedCandidate& best) const {
-      V8u sums[8];
-      for_parts<8>(GOSSAMER_EACH { sums[i].part[0] = (V8u::Part)tile[i]; });
-      bool improved = false;
-      while (kept != 0) {
-        const int i = __builtin_ctzll(kept) / 8;
+      __m512d gains[8];
+      __m512d largest = _mm512_set1_pd(best.gain);
+      for (uint64_t left = kept; left != 0;) {
+        const int i = __builtin_ctzll(left) / 8;
+        V8u sums;
         V8d gain;
-        Mask8 admissible = p_.gains_of(sums[i], gain) & static_cast<Mask8>(kept >> (8 * i));
-        kept &= ~(uint64_t{255} << (8 * i));
-        admissible &= at_least(gain, fill8(best.gain));
-        if (admissible == 0) continue;
-        // Of the largest gain alone: one after another, the gains of a bin are hard to predict branches.
-        const double largest = _mm512_mask_reduce_max_pd(admissible, raw(gain));
-        admissible = _mm512_mask_cmp_pd_mask(admissible, raw(gain), _mm512_set1_pd(largest), _CMP_EQ_OQ);
-        for (; admissible != 0; admissible &= admissible - 1) {
-          const int32_t feature = features_[__builtin_ctz(admissible)]->feature;
-          if (!beats(largest, feature, best.gain, best.feature)) continue;
-          best = {largest, feature, bin + i, false};
+        sums.part[0] = (V8u::Part)tile[i];
+        const auto admissible = static_cast<__mmask8>(p_.gains_of(sums, gain) & static_cast<Mask8>(left >> (8 * i)));
+        left &= ~(uint64_t{255} << (8 * i));
+        gains[i] = _mm512_mask_mov_pd(_mm512_set1_pd(-1.0e300), admissible, raw(gain));
+        largest = _mm512_max_pd(largest, gains[i]);
+      }
+      const double gain = _mm512_reduce_max_pd(largest);
+      bool improved = false;
+      for (; kept != 0; kept &= ~(uint64_t{255} << (__builtin_ctzll(kept) & 56))) {
+        const int i = __builtin_ctzll(kept) / 8;
+        __mmask8 equal = _mm512_cmp_pd_mask(gains[i], _mm512_set1_pd(gain), _CMP_EQ_OQ);
+        for (; equal != 0; equal &= static_cast<__mmask8>(equal - 1)) {
+          const int32_t feature = features_[__builtin_ctz(equal)]->feature;
+          if (!beats(gain, feature, best.gain, best.feature)) continue;
+          best = {gain, feature, bin + i, false};
           improved = true;
         }
       }
@@ -330,10 +336,11 @@ struct PackedSearch {
     int n_ = 0;
   };
 
-  __mmask8 has_rows(__m512i sums) const {
+  // Which of eight left sides leave enough rows on both sides, and differ from those of the bin before.
+  __mmask8 has_rows(__m512i sums, __m512i before) const {
     V8u counts;
     counts.part[0] = (V8u::Part)sums;
-    return between(counts & unpack.count_mask, least, span);
+    return _mm512_mask_cmpneq_epu64_mask(between(counts & unpack.count_mask, least, span), sums, before);
   }
 
   // Whether all eight left sides have fewer rows than a side needs, or leave fewer than that to the other side.

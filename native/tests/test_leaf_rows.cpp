@@ -150,8 +150,15 @@ TEST_SUITE("leaf_rows") {
             const std::lock_guard lock(mutex);
             visited[leaf].insert(visited[leaf].end(), rows, rows + n);
           });
+          std::vector<int> leaf_of(at(shape.n_rows), -1);
+          bits.for_numbered(team, of_bits, [&](std::int64_t first, std::int64_t n, const std::uint16_t* numbers) {
+            const std::lock_guard lock(mutex);
+            std::copy_n(numbers, n, leaf_of.begin() + first);
+          });
           for (std::size_t i = 0; i < of_bits.size(); ++i) {
             const std::vector<RowIdx> expected = list_of(lists, of_lists[i]);
+            const auto is_here = [&](RowIdx row) { return leaf_of[row] == static_cast<int>(i); };
+            CHECK(std::all_of(expected.begin(), expected.end(), is_here));
             std::sort(visited[i].begin(), visited[i].end());
             REQUIRE(first_difference(visited[i], expected) == -1);
             // Parts of a leaf, piece by piece, are its rows.
