@@ -221,11 +221,30 @@ __attribute__((noinline)) void add_rare_rows(uint64_t common, const uint8_t* bin
     memcpy(&eight, bins + i * stride, 8);  // may read past the row: arrays end with slack
     return eight;
   };
-  uint16_t rare[kChunkRows + 1];
+  uint32_t rare[kChunkRows + 8];
   int64_t n_rare = 0;
-  for (int64_t i = 0; i < n; ++i) {
+  int64_t i = 0;
+#if defined(GOSSAMER_AVX512)
+  // Eight rows at a time; two of them are read at once, up to 32 bytes into the row after them.
+  const __m512i firsts = _mm512_set_epi64(0, 0, 0, 0, 12, 8, 4, 0);
+  const __m512i common8 = _mm512_set1_epi64(static_cast<int64_t>(common));
+  const __m512i mask8 = _mm512_set1_epi64(static_cast<int64_t>(kMask));
+  __m256i numbers = _mm256_set_epi32(7, 6, 5, 4, 3, 2, 1, 0);
+  for (; stride == kMaxRowBytes && i + 8 < n; i += 8) {
+    for (int64_t k = 0; k < 8; k += 2) next.prefetch(i + k);
+    const auto two = [&](int64_t k) { return _mm512_loadu_si512(bins + (i + k) * kMaxRowBytes); };
+    const __m512i low = _mm512_permutex2var_epi64(two(0), firsts, two(2));
+    const __m512i high = _mm512_permutex2var_epi64(two(4), firsts, two(6));
+    const __m512i eight = _mm512_inserti64x4(low, _mm512_castsi512_si256(high), 1);
+    const __mmask8 is_rare = _mm512_test_epi64_mask(_mm512_xor_si512(eight, common8), mask8);
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(rare + n_rare), _mm256_maskz_compress_epi32(is_rare, numbers));
+    n_rare += __builtin_popcount(is_rare);
+    numbers = _mm256_add_epi32(numbers, _mm256_set1_epi32(8));
+  }
+#endif
+  for (; i < n; ++i) {
     if (i % 2 == 0) next.prefetch(i);
-    rare[n_rare] = static_cast<uint16_t>(i);
+    rare[n_rare] = static_cast<uint32_t>(i);
     n_rare += ((load(i) ^ common) & kMask) != 0;
   }
   for (int64_t k = 0; k < n_rare; ++k) {

@@ -172,46 +172,76 @@ struct PackedSearch {
 
 #if defined(GOSSAMER_AVX512)
   // A screen for the gains of many thresholds. With l and r for the two sides, T = hl + hr (each with lambda_l2) and
-  // D = gl - G / T * hl, a gain is G^2 / T + D^2 * T / (hl * hr). Rounding errors are far below the tolerance, so that
-  // what the screen lets pass is no less than what beats the best gain; the gain itself is computed as everywhere.
+  // D = gl - G / T * hl, a gain is G^2 / T + D^2 * T / (hl * hr). D is computed in single precision, which is enough:
+  //   |D|        is too small by `slack` and a few parts in 2^24 at most, with upper halves of words as gradients
+  //   hl * hr    is too large by a few parts in 2^24 of hl * T at most; T is taken as smaller by kMargin
+  // So whatever beats the best gain passes. The gain itself is then computed as everywhere.
   struct Screen {
-    static constexpr double kTolerance = 1e-9;
+    static constexpr double kTolerance = 1e-9;    // of gains, in double precision
+    static constexpr double kMargin = 0x1.0p-18;  // of T: a float has 24 bits
     double total, own, unit, tolerance;
-    __m512d factor, slope, top, l2;
+    bool is_usable;  // no number gets too large or too small for a float; otherwise everything passes
+    float factor = 0.0f, offset = 0.0f, l2 = 0.0f, slack, slope, top;
     __m512i mask;
     __m128i shift;
 
     explicit Screen(const PackedSearch& p)
         : total(p.a.hessian + 2.0 * p.rules.lambda_l2),
           own(p.a.gradient / total * p.a.gradient),
-          unit(kConstantHessian ? 1.0 : static_cast<double>(p.unpack.hessian_mask) + 1.0),
+          // The upper half of a word is gradient * unit + hessian * its own unit, rounded down.
+          unit(0x1.0p-32 * static_cast<double>(uint64_t{1} << p.unpack.gradient_shift)),
           // The smaller a side, the larger the relative error of what is left for it.
           tolerance(kTolerance + 1e-15 * total / (least_hessian(p.rules) + p.rules.lambda_l2)),
-          // A word without its count is gradient * unit + hessian.
-          factor(_mm512_set1_pd((kConstantHessian ? 0.0 : 1.0) + p.a.gradient / total * unit)),
-          l2(_mm512_set1_pd(p.rules.lambda_l2)),
-          mask(_mm512_set1_epi64(static_cast<int64_t>(kConstantHessian ? p.unpack.count_mask : p.unpack.hessian_mask))),
-          shift(_mm_cvtsi32_si128(p.unpack.count_bits)) {}
-
-    void set_bar(double best) {
-      double bar = best - tolerance * magnitude_of(best) - own * (1.0 + kTolerance);
-      if (!(bar > 0.0)) bar = -1.0;  // everything passes
-      const double per_side = bar / total * unit * unit;
-      slope = _mm512_set1_pd(per_side);
-      top = _mm512_set1_pd(per_side * total);
+          mask(_mm512_set1_epi32(static_cast<int>(kConstantHessian ? p.unpack.count_mask : p.unpack.hessian_mask))),
+          shift(_mm_cvtsi32_si128(p.unpack.count_bits)) {
+      const double hessian_unit = kConstantHessian ? 0.0 : 0x1.0p-32 * static_cast<double>(p.unpack.count_mask + 1);
+      const double per_hessian = hessian_unit + p.a.gradient / total * unit;
+      slack = static_cast<float>(2.0 + 0x1.0p-21 * (magnitude_of(per_hessian) + hessian_unit) * total);
+      is_usable =
+          total < 0x1.0p40 && magnitude_of(per_hessian) < 0x1.0p100 && (!kHasL2 || p.rules.lambda_l2 > 0x1.0p-100);
+      if (!is_usable) return;
+      factor = static_cast<float>(per_hessian);
+      l2 = static_cast<float>(p.rules.lambda_l2);
+      offset = static_cast<float>(p.rules.lambda_l2 * hessian_unit);
     }
 
-    GOSSAMER_INLINE __mmask8 passes(__m512i sums) const {
-      const __m512i rest = _mm512_sra_epi64(sums, shift);
-      __m512d gradient = _mm512_cvtepi64_pd(rest);
-      __m512d hessian = _mm512_cvtepi64_pd(_mm512_and_si512(kConstantHessian ? sums : rest, mask));
+    void set_bar(double best) {
+      const double bar = best - tolerance * magnitude_of(best) - own * (1.0 + kTolerance);
+      const double per_side = bar / total * unit * unit;
+      const bool is_high = is_usable && per_side > 0x1.0p-100;
+      slope = is_high ? static_cast<float>(per_side) : 0.0f;
+      top = is_high ? static_cast<float>(per_side * total * (1.0 - kMargin)) : -1.0f;
+    }
+
+    // Of two times eight sums; for their order see joined.
+    GOSSAMER_INLINE __mmask16 passes(__m512i first, __m512i second) const {
+      const auto halves = [](__m512i x, __m512i y, auto which) __attribute__((always_inline)) {
+        constexpr int kWhich = decltype(which)::value;
+        return _mm512_castps_si512(_mm512_shuffle_ps(_mm512_castsi512_ps(x), _mm512_castsi512_ps(y), kWhich));
+      };
+      __m512 gradient = _mm512_cvtepi32_ps(halves(first, second, Constant<0xdd>{}));
+      const auto fields = [&](__m512i x) { return kConstantHessian ? x : _mm512_srl_epi64(x, shift); };
+      const __m512i low = halves(fields(first), fields(second), Constant<0x88>{});
+      __m512 hessian = _mm512_cvtepi32_ps(_mm512_and_si512(low, mask));
       if constexpr (kHasL2) {
-        hessian = _mm512_add_pd(hessian, l2);
-        if constexpr (!kConstantHessian) gradient = _mm512_add_pd(gradient, l2);
+        hessian = _mm512_add_ps(hessian, _mm512_set1_ps(l2));
+        gradient = _mm512_add_ps(gradient, _mm512_set1_ps(offset));
       }
-      const __m512d d = _mm512_fnmadd_pd(factor, hessian, gradient);
-      const __m512d least_square = _mm512_mul_pd(hessian, _mm512_fnmadd_pd(slope, hessian, top));
-      return _mm512_cmp_pd_mask(_mm512_mul_pd(d, d), least_square, _CMP_GT_OQ);
+      const __m512 d = _mm512_fnmadd_ps(_mm512_set1_ps(factor), hessian, gradient);
+      const __m512 most = _mm512_add_ps(_mm512_abs_ps(d), _mm512_set1_ps(slack));
+      const __m512 least =
+          _mm512_mul_ps(hessian, _mm512_fnmadd_ps(_mm512_set1_ps(slope), hessian, _mm512_set1_ps(top)));
+      return _mm512_cmp_ps_mask(_mm512_mul_ps(most, most), least, _CMP_GT_OQ);
+    }
+
+    // Byte i is row i of eight rows that were screened two at a time.
+    static GOSSAMER_INLINE uint64_t joined(const __mmask16 (&passed)[4]) {
+      uint64_t found = 0;
+      for (int i = 0; i < 4; ++i) {
+        const uint32_t both = _pext_u32(passed[i], 0x3333) | _pext_u32(passed[i], 0xcccc) << 8;
+        found |= static_cast<uint64_t>(both) << (16 * i);
+      }
+      return found;
     }
   };
 
@@ -257,13 +287,16 @@ struct PackedSearch {
         // Counts rise with the bin: most bins of a small leaf leave one side too few rows.
         if (p_.has_too_few(sums)) continue;
         if (p_.has_too_many(tile[0])) break;
-        __mmask8 passed[8];
-        for_parts<8>(GOSSAMER_EACH { passed[i] = screen.passes(tile[i]); });
-        const uint64_t found = joined(passed);
-        if (found == 0) continue;
-        for_parts<8>(GOSSAMER_EACH { passed[i] = p_.has_rows(tile[i], i > 0 ? tile[i - 1] : before); });
-        const uint64_t kept = found & joined(passed);
-        if (kept == 0 || !take_best(bin, tile, kept, best)) continue;
+        __mmask16 passed[4];
+        for_parts<4>(GOSSAMER_EACH { passed[i] = screen.passes(tile[2 * i], tile[2 * i + 1]); });
+        if ((passed[0] | passed[1] | passed[2] | passed[3]) == 0) continue;
+        __mmask8 has_rows[8];
+        for_parts<8>(GOSSAMER_EACH { has_rows[i] = p_.has_rows(tile[i], i > 0 ? tile[i - 1] : before); });
+        const uint64_t kept = Screen::joined(passed) & joined(has_rows);
+        if (kept == 0) continue;
+        __m512i found[8];  // a copy, so that the tile stays in registers
+        for_parts<8>(GOSSAMER_EACH { found[i] = tile[i]; });
+        if (!take_best(bin, found, kept, best)) continue;
         screen.set_bar(best.gain);
         improved = true;
       }

@@ -33,8 +33,10 @@ struct Leaf {
       first += lane > 0 ? lane : bins + 1;
     }
     cells.assign(at(first), 0);
+    // Some leaves have small gradients only.
+    const std::int64_t limit =
+        random.chance(0.5) ? l.gradient_limit : std::min<std::int64_t>(l.gradient_limit, 1 << 13);
     for (std::int64_t i = 0; i < n_rows; ++i) {
-      const std::int64_t limit = std::min<std::int64_t>(l.gradient_limit, 1 << 13);
       const std::int64_t gradient = extreme && random.chance(0.8) ? limit : random.below(2 * limit + 1) - limit;
       std::int64_t hessian = 0;
       if (!l.constant_hessian())
@@ -107,7 +109,7 @@ void check(Leaf& leaf, const SplitRules& rules, const char* allowed, Found start
 }
 
 std::vector<SplitRules> some_rules() {
-  std::vector<SplitRules> rules(5);
+  std::vector<SplitRules> rules(8);
   rules[0].min_data = 1.0;
   rules[0].min_sum_hessian = 0.0;
   rules[1].min_data = 20.0;
@@ -118,6 +120,10 @@ std::vector<SplitRules> some_rules() {
   rules[4].min_data = 1.0;
   rules[4].min_sum_hessian = 0.0;
   rules[4].lambda_l2 = 0.001;
+  // Beyond what a float holds.
+  rules[5].lambda_l2 = 1e-40;
+  rules[6].lambda_l2 = 1e40;
+  rules[7].lambda_l2 = 1e13;
   return rules;
 }
 
