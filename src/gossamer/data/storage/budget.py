@@ -284,14 +284,14 @@ def expected_sample(bins: _native.BinMatrix, params: Params, n_outputs: int) -> 
 def resident_bytes(row_bytes: int) -> int:
     """Return the bytes of a row of training data that is in memory.
 
-    Besides the bins by row and by column, these are four bytes of a list of rows, and two bytes of
-    leaves as bits: a leaf with a sixteenth of the rows or more has a bit for every row.
+    Besides the bins by row and by column, these are four bytes of a third list of rows. Leaves that
+    are bits instead have up to two bytes per row, and write less of the lists.
 
     Example:
         >>> resident_bytes(32)
-        70
+        68
     """
-    return 2 * row_bytes + 6
+    return 2 * row_bytes + 4
 
 
 def leaf_bytes(n_rows: int, params: Params) -> int:
