@@ -226,32 +226,34 @@ auto copy(std::vector<T> Tree::* member) {
 
 // Joins one array of many trees, one after another.
 template <class T>
-auto join(const nb::list& trees, std::vector<T> Tree::* member) {
+auto join(std::span<const Tree* const> trees, std::vector<T> Tree::* member) {
+  std::size_t size = 0;
+  for (const Tree* const tree : trees) size += (tree->*member).size();
   std::vector<T> joined;
-  for (const nb::handle tree : trees) {
-    const std::vector<T>& part = nb::cast<const Tree&>(tree).*member;
-    joined.insert(joined.end(), part.begin(), part.end());
-  }
+  joined.reserve(size);
+  for (const Tree* const tree : trees) joined.insert(joined.end(), (tree->*member).begin(), (tree->*member).end());
   return to_numpy(std::move(joined));
 }
 
 // Where the categories of each node begin, and the categories; empty if no tree splits categories.
-void join_categories(const nb::list& trees, nb::dict& d) {
+void join_categories(std::span<const Tree* const> trees, nb::dict& d) {
+  if (std::ranges::all_of(trees, [](const Tree* tree) { return tree->category.empty(); })) return;
   std::vector<std::int64_t> begin{0};
   std::vector<std::int32_t> category;
-  for (const nb::handle handle : trees) {
-    const Tree& tree = nb::cast<const Tree&>(handle);
-    for (std::size_t i = 0; i < tree.column.size(); ++i) {
-      begin.push_back(static_cast<std::int64_t>(category.size()) + tree.category_begin[i + 1]);
+  for (const Tree* const tree : trees) {
+    for (std::size_t i = 0; i < tree->column.size(); ++i) {
+      begin.push_back(static_cast<std::int64_t>(category.size()) + tree->category_begin[i + 1]);
     }
-    category.insert(category.end(), tree.category.begin(), tree.category.end());
+    category.insert(category.end(), tree->category.begin(), tree->category.end());
   }
-  if (category.empty()) return;
   d["category_begin"] = to_numpy(std::move(begin));
   d["category"] = to_numpy(std::move(category));
 }
 
-nb::dict join_trees(const nb::list& trees) {
+nb::dict join_trees(const nb::list& list) {
+  std::vector<const Tree*> trees;
+  trees.reserve(list.size());
+  for (const nb::handle tree : list) trees.push_back(&nb::cast<const Tree&>(tree));
   nb::dict d;
   d["column"] = join(trees, &Tree::column);
   d["threshold"] = join(trees, &Tree::threshold);

@@ -219,6 +219,8 @@ class Finisher {
     std::vector<RowRange> parts;
     std::vector<std::int32_t> leaf_of_part;
     std::vector<std::int32_t> pending;
+    parts.reserve(leaves_.size());
+    leaf_of_part.reserve(leaves_.size());
     for (const std::int32_t leaf : leaves_) {
       for (pending.assign(1, leaf); !pending.empty();) {
         const GrowNode& part = node(pending.back());

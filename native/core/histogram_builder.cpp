@@ -94,7 +94,7 @@ void HistogramBuilder::plan(int n_threads, const HistogramShape& shape, bool one
   std::int64_t total_rows = 0;
   for (BuiltHistogram& h : histograms) {
     const std::int64_t n_rows = h.rows.end - h.rows.begin;
-    h.waits = may_wait && (n_threads == 1 || n_rows <= kTaskRows);
+    h.waits = may_wait && (n_threads == 1 || n_rows <= kTaskRows || shape.has_many_groups(n_threads));
     if (!h.waits) total_rows += n_rows;
   }
   // Sparse columns are worth as many groups as a row has groups of entries.
@@ -102,8 +102,7 @@ void HistogramBuilder::plan(int n_threads, const HistogramShape& shape, bool one
   if (shape.has_sparse() && shape.matrix->n_rows() > 0) {
     entries_per_row = static_cast<double>(shape.sparse->n_entries()) / static_cast<double>(shape.matrix->n_rows());
   }
-  const auto n_groups = std::count(shape.group_used.begin(), shape.group_used.end(), char{1});
-  const auto n_units = n_groups + static_cast<std::int64_t>(std::ceil(entries_per_row / kEntriesPerGroup));
+  const auto n_units = shape.n_groups() + static_cast<std::int64_t>(std::ceil(entries_per_row / kEntriesPerGroup));
   // Several shares per thread balance the load; every cut through a leaf costs a histogram to be cleared and merged.
   const std::int64_t per_thread = n_threads <= 2 ? 2 : std::clamp<std::int64_t>(total_rows / (32768 * n_threads), 4, 8);
   const std::int64_t n_shares = n_threads == 1 ? 1 : n_threads * per_thread;

@@ -2,8 +2,8 @@
 //
 // The rows of a large leaf are shared out in pieces. The first piece of a leaf and group of lanes goes into the leaf's
 // own histogram, every other piece into a partial histogram that is added later: lane by lane while the leaf is
-// searched, or all at once. A leaf of one piece can wait: its lanes are then built when they are searched, while they
-// are in cache, and threads that share a leaf need no join in between.
+// searched, or all at once. A leaf of one piece, or of many groups of lanes, can wait: its lanes are then built when they
+// are searched, while they are in cache, and threads that share a leaf need no join in between.
 #pragma once
 
 #include <algorithm>
@@ -32,10 +32,11 @@ struct HistogramShape {
   // The sparse columns count as one more group after the groups of lanes.
   std::int32_t sparse_group() const { return static_cast<std::int32_t>(matrix->groups().size()); }
   bool has_sparse() const { return sparse != nullptr && sparse->n_cells > 0; }
+  std::int64_t n_groups() const { return std::count(group_used.begin(), group_used.end(), char{1}); }
+  // Whether the groups of one leaf are enough tasks for all threads.
+  bool has_many_groups(int n_threads) const { return n_groups() >= 2 * n_threads; }
   // Whether the rows of a leaf are read more than once to build its histogram.
-  bool reads_rows_again() const {
-    return std::count(group_used.begin(), group_used.end(), char{1}) + (has_sparse() ? 1 : 0) > 1;
-  }
+  bool reads_rows_again() const { return n_groups() + (has_sparse() ? 1 : 0) > 1; }
   bool is_heavy(const SparseRows::Block& block) const { return block.first_cell < n_heavy; }
   CellRange sparse_range(const SparseRows::Block& block) const {
     return {matrix->n_cells() + block.first_cell, block.n_cells};
@@ -71,7 +72,7 @@ class HistogramBuilder {
   static constexpr std::int64_t kTaskRows = 4096;  // least rows per task
 
   void start(const HistogramShape& shape, int n_threads);
-  // `may_wait`: histograms of one piece are left to build_lanes.
+  // `may_wait`: histograms may be left to build_lanes.
   void build(Team& team, const HistogramShape& shape, const QuantisedRows& rows, const LeafRows& leaf_rows,
              RowPages& pages, std::span<BuiltHistogram> histograms, bool may_wait);
   // Builds some lanes of a histogram that waits. Threads may build other lanes meanwhile.

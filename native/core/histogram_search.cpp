@@ -23,11 +23,15 @@ bool has_elected(std::span<const Digit> digits, const char* elected) {
 void HistogramEvaluator::list_lane_blocks(int n_threads, std::size_t n_families, const CellShare* share) {
   const auto& groups = data_.matrix->groups();
   // Many tasks balance themselves; of few, every thread should get the same number.
-  const auto n_ranges = share != nullptr ? std::ssize(share->lanes)
-                                         : std::count(shape_.group_used.begin(), shape_.group_used.end(), char{1});
+  const auto n_ranges = share != nullptr ? std::ssize(share->lanes) : shape_.n_groups();
   const std::int64_t n_tasks = static_cast<std::int64_t>(n_families) * n_ranges;
   std::int64_t n_parts = 1;
-  while (n_tasks * n_parts < 4 * n_threads && n_tasks * n_parts % n_threads != 0) ++n_parts;
+  // Rows would be copied for every part of a group whose histogram waits.
+  const auto is_enough = [&] {
+    return n_tasks * n_parts >= 4 * n_threads || n_tasks * n_parts % n_threads == 0 ||
+           shape_.has_many_groups(n_threads);
+  };
+  while (!is_enough()) ++n_parts;
   lane_blocks_.clear();
   const auto add = [&](std::int32_t group, std::int64_t begin, std::int64_t end) {
     const std::int64_t block = std::max<std::int64_t>((end - begin + n_parts - 1) / n_parts, 2);

@@ -24,12 +24,14 @@ double typical_value(const std::int64_t (&exponents)[256]) {
     return one;
   }();
   double terms[256];
+  int n_terms = 0;
   std::int64_t n = 0;
   for (std::size_t e = 0; e < 256; ++e) {
-    terms[e] = static_cast<double>(exponents[e]) * roots[e];
+    if (exponents[e] == 0) continue;
+    terms[n_terms++] = static_cast<double>(exponents[e]) * roots[e];
     n += exponents[e];
   }
-  return typical_of_terms(terms, n);
+  return typical_of_terms(terms, n_terms, n);
 }
 
 void add_stats(const GradientStats& part, GradientStats& total) {

@@ -93,9 +93,8 @@ void LeafRows::number_rows(std::span<const RowRange> leaves, std::int64_t begin,
   for (std::size_t leaf = 0; leaf < leaves.size(); ++leaf) {
     const auto number = static_cast<std::uint16_t>(leaf);
     if (!is_listed(leaves[leaf])) {
-      visit_bits(bits_[at(leaves[leaf].bits)], begin, end, [&](const RowIdx* rows, std::int64_t n) {
-        for (std::int64_t i = 0; i < n; ++i) leaf_of[at(rows[i] - begin)] = number;
-      });
+      const std::uint64_t* const words = bits_[at(leaves[leaf].bits)].words.data() + begin / 64;
+      kernels().number_bits(words, (end - begin + 63) / 64, number, leaf_of.data());
       continue;
     }
     const RowIdx* row = next[leaf];
@@ -122,17 +121,17 @@ void LeafRows::split_from_both_ends(Team& team, LeafSplit& split) {
       const std::int64_t to = begin + (from_last ? n_blocks - 1 - b : b) * kEndRows;
       const std::int64_t n = std::min(kEndRows, end - to);
       if (!from_last) {
-        const std::int64_t n_left = split.splitter.split(from(to), to, n, rows_.data() + begin + first.left,
-                                                         right_.data() + begin + first.right);
+        const std::int64_t n_left =
+            split.splitter.split(from(to), to, n, rows_.data() + begin + first.left, right_.data() + first.right);
         first.left += n_left;
         first.right += n - n_left;
         continue;
       }
-      const std::int64_t n_left = split.splitter.split(from(to), to, n, rows_.data() + to, right_.data() + to);
+      const std::int64_t n_left = split.splitter.split(from(to), to, n, rows_.data() + to, right_.data() + to - begin);
       last.left += n_left;
       last.right += n - n_left;
-      std::memcpy(left_.data() + end - last.left, rows_.data() + to, at(n_left) * sizeof(RowIdx));
-      std::memcpy(rows_.data() + end - last.right, right_.data() + to, at(n - n_left) * sizeof(RowIdx));
+      std::memcpy(left_.data() + end - begin - last.left, rows_.data() + to, at(n_left) * sizeof(RowIdx));
+      std::memcpy(rows_.data() + end - last.right, right_.data() + to - begin, at(n - n_left) * sizeof(RowIdx));
     }
   });
   split.n_left = first.left + last.left;
@@ -141,7 +140,7 @@ void LeafRows::split_from_both_ends(Team& team, LeafSplit& split) {
   const std::int64_t n_right_blocks = (first.right + kPieceRows - 1) / kPieceRows;
   team.for_each(n_left_blocks + n_right_blocks, [&](std::int64_t b, int) {
     const bool is_left = b < n_left_blocks;
-    const RowIdx* const source = is_left ? left_.data() + end - last.left : right_.data() + begin;
+    const RowIdx* const source = is_left ? left_.data() + end - begin - last.left : right_.data();
     RowIdx* const target = rows_.data() + begin + (is_left ? first.left : split.n_left);
     const std::int64_t from_row = (is_left ? b : b - n_left_blocks) * kPieceRows;
     const std::int64_t n = std::min(kPieceRows, (is_left ? last.left : first.right) - from_row);
@@ -165,17 +164,24 @@ void LeafRows::split(Team& team, std::span<LeafSplit> splits) {
 void LeafRows::split_whole(LeafSplit& split) {
   const std::int64_t begin = split.leaf.begin;
   RowIdx* const left = rows_.data() + begin;
-  split.n_left = split.splitter.split(from(begin), begin, split.n_rows(), left, right_.data() + begin);
+  RowIdx* const right = right_.data() + split.aside;
+  split.n_left = split.splitter.split(from(begin), begin, split.n_rows(), left, right);
   const std::int64_t n_right = split.n_rows() - split.n_left;
   // An empty shard has no buffers: nothing may be copied, not even nothing.
-  if (n_right > 0) std::memcpy(left + split.n_left, right_.data() + begin, at(n_right) * sizeof(RowIdx));
+  if (n_right > 0) std::memcpy(left + split.n_left, right, at(n_right) * sizeof(RowIdx));
 }
 
 void LeafRows::split_lists(Team& team, std::span<LeafSplit* const> splits) {
   std::int64_t total_rows = 0;
-  for (const LeafSplit* const split : splits) total_rows += split->n_rows();
+  for (LeafSplit* const split : splits) {
+    split->aside = total_rows;
+    total_rows += split->n_rows();
+  }
   if ((team.n_threads() == 1 || total_rows < kPieceRows) && !identity_) {
-    for (LeafSplit* const split : splits) split_whole(*split);
+    for (LeafSplit* const split : splits) {
+      split->aside = 0;
+      split_whole(*split);
+    }
     return;
   }
   const std::int64_t piece_rows = std::max(kPieceRows, total_rows / (8 * team.n_threads()));
@@ -204,12 +210,15 @@ void LeafRows::split_lists(Team& team, std::span<LeafSplit* const> splits) {
     return static_cast<double>(piece.begin - leaf.begin) / static_cast<double>(leaf.end - leaf.begin);
   };
   std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return place(a) < place(b); });
+  const auto aside = [&](const Piece& piece) {
+    return splits[piece.split]->aside + piece.begin - splits[piece.split]->leaf.begin;
+  };
   team.for_each(static_cast<std::int64_t>(pieces.size()), [&](std::int64_t p, int) {
     Piece& piece = pieces[order[at(p)]];
     LeafSplit& split = *splits[piece.split];
     if (piece.whole) return split_whole(split);
     piece.n_left = split.splitter.split(from(piece.begin), piece.begin, piece.end - piece.begin,
-                                        left_.data() + piece.begin, right_.data() + piece.begin);
+                                        left_.data() + aside(piece), right_.data() + aside(piece));
   });
   if (all_whole) return;
   for (const Piece& piece : pieces) {
@@ -235,8 +244,8 @@ void LeafRows::split_lists(Team& team, std::span<LeafSplit* const> splits) {
   team.for_each(static_cast<std::int64_t>(pieces.size()), [&](std::int64_t p, int) {
     const Piece& piece = pieces[order[at(p)]];
     if (piece.whole) return;
-    std::memcpy(rows_.data() + piece.left_to, left_.data() + piece.begin, at(piece.n_left) * sizeof(RowIdx));
-    std::memcpy(rows_.data() + piece.right_to, right_.data() + piece.begin,
+    std::memcpy(rows_.data() + piece.left_to, left_.data() + aside(piece), at(piece.n_left) * sizeof(RowIdx));
+    std::memcpy(rows_.data() + piece.right_to, right_.data() + aside(piece),
                 at(piece.end - piece.begin - piece.n_left) * sizeof(RowIdx));
   });
 }

@@ -28,6 +28,7 @@ struct LeafSplit {
   RowSplitter splitter;
   std::int64_t n_left = 0;          // set by LeafRows::split; on pages it must be known before
   std::int32_t bits[2] = {-1, -1};  // of the children, set by LeafRows::split
+  std::int64_t aside = 0;           // where LeafRows::split puts rows aside
 
   std::int64_t n_rows() const { return leaf.end - leaf.begin; }
   // The ranges of the children.
@@ -187,8 +188,10 @@ class LeafRows {
   std::int64_t end_row_ = 0;  // one after the last row
   bool identity_ = true;      // no leaf has been split, and all rows are used
   Buffer<RowIdx> rows_;
+  // Rows put aside while leaves are split, from the front on, so that few pages are touched, and stay in cache. On
+  // pages: left_ has both children of every leaf, right_ is of one page.
   Buffer<RowIdx> left_;
-  Buffer<RowIdx> right_;  // on pages: of one page
+  Buffer<RowIdx> right_;
   std::vector<Bits> bits_;
   std::vector<std::int32_t> free_bits_;
   std::vector<LeafSplit*> listed_, as_bits_;  // of a call of split

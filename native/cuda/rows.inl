@@ -128,8 +128,8 @@ inline void choose_layout(const Args& a, double* terms) {
   if (threadIdx.x != 0) return;
   const bool has_hessian = found.min_hessian != kAll;
   GradientScale scale;
-  scale.typical_gradient = typical_of_terms(terms, n_gradients);
-  scale.typical_hessian = typical_of_terms(terms + 256, n_hessians);
+  scale.typical_gradient = typical_of_terms(terms, 256, n_gradients);
+  scale.typical_hessian = typical_of_terms(terms + 256, 256, n_hessians);
   scale.max_abs_gradient = static_cast<double>(from_ordered_bits(found.max_abs_gradient));
   scale.max_hessian = static_cast<double>(from_ordered_bits(found.max_hessian));
   scale.min_hessian = has_hessian ? static_cast<double>(from_ordered_bits(found.min_hessian)) : 1.0e300;

@@ -410,6 +410,8 @@ struct KernelTable {
   std::int64_t (*split_bits)(const SplitBitsArgs&);  // likewise
   // The rows of bits, of which the first is row `first_row`, in [out, end): there must be as many.
   void (*list_bits)(const std::uint64_t* words, std::int64_t n_words, RowIdx first_row, RowIdx* out, RowIdx* end);
+  // out[i] = number where bit i is set.
+  void (*number_bits)(const std::uint64_t* words, std::int64_t n_words, std::uint16_t number, std::uint16_t* out);
   // Which numbers, all below 2^31, are above a bound; n bits, then zeros up to the end of the last word.
   void (*find_above)(const std::uint32_t* numbers, std::int64_t n, std::int32_t bound, std::uint64_t* words);
   // The first bits of `stream` become the bits of `out` where `mask` has bits; the others are zeros.

@@ -26,10 +26,10 @@ inline double root_term(int64_t count, int exponent) {
 }
 
 // A typical magnitude: the square of the mean root, so that a few outliers count for little. `terms` are those of the
-// 256 exponents; `n` values were counted, zeros among them.
-inline double typical_of_terms(const double* terms, int64_t n) {
+// exponents, where those that no value has may be left out; `n` values were counted, zeros among them.
+inline double typical_of_terms(const double* terms, int n_terms, int64_t n) {
   double sum_of_roots = 0.0;
-  for (int e = 0; e < 256; ++e) sum_of_roots += terms[e];
+  for (int i = 0; i < n_terms; ++i) sum_of_roots += terms[i];
   const double mean = sum_of_roots / static_cast<double>(n > 1 ? n : 1);
   return mean * mean > 1e-300 ? mean * mean : 1e-300;
 }

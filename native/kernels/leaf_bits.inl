@@ -99,6 +99,24 @@ __attribute__((target("avx512vbmi2"))) int64_t list_bytes(const uint64_t* words,
 
 #endif
 
+// Writes the number of a leaf down for every row whose bit is set.
+void number_bits(const uint64_t* words, int64_t n_words, uint16_t number, uint16_t* out) {
+#if defined(GOSSAMER_AVX512)
+  const __m512i numbers = _mm512_set1_epi16(static_cast<short>(number));
+  for (int64_t w = 0; w < n_words; ++w, out += 64) {
+    for (int half = 0; half < 2; ++half) {
+      const auto set = static_cast<__mmask32>(words[w] >> (32 * half));
+      const __m512i before = _mm512_loadu_si512(out + 32 * half);
+      _mm512_storeu_si512(out + 32 * half, _mm512_mask_mov_epi16(before, set, numbers));
+    }
+  }
+#else
+  for (int64_t w = 0; w < n_words; ++w, out += 64) {
+    for (uint64_t set = words[w]; set != 0; set &= set - 1) out[__builtin_ctzll(set)] = number;
+  }
+#endif
+}
+
 void list_bits(const uint64_t* words, int64_t n_words, RowIdx first_row, RowIdx* out, RowIdx* end) {
   int64_t w = 0;
 #if defined(GOSSAMER_AVX512)

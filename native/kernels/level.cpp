@@ -85,6 +85,7 @@ constexpr KernelTable kTable = {
     .partition_u16 = partition_u16,
     .split_bits = split_bits,
     .list_bits = list_bits,
+    .number_bits = number_bits,
     .find_above = find_above,
     .deposit_bits = deposit_bits,
     .keep_digit = keep_digit,

@@ -309,6 +309,21 @@ TEST_SUITE("grower") {
     }
   }
 
+  // With two threads, lanes of these are built when they are searched, however many rows a leaf has.
+  TEST_CASE("many groups of lanes, large leaves: the same tree for any number of threads") {
+    const Problem p = make_problem(24000, 180, 77, false);
+    REQUIRE(p.matrix->groups().size() >= 4);
+    GrowParams params;
+    params.shape.num_leaves = 40;
+    const Grown one = grow(p, params, 1);
+    CHECK(one.tree.n_leaves() == 40);
+    for (const int n_threads : {2, 3, 5}) CHECK(same(grow(p, params, n_threads), one));
+    std::vector<RowIdx> rows;
+    for (RowIdx row = 0; row < 24000; row += 1 + row % 3) rows.push_back(row);
+    const Grown sample = grow(p, params, 1, false, &rows);
+    for (const int n_threads : {2, 3}) CHECK(same(grow(p, params, n_threads, false, &rows), sample));
+  }
+
   TEST_CASE("trees are true to their rows") {
     const Problem p = make_problem(12000, 9, 92);
     const std::vector<RowIdx> rows = bag(p, 0.4);
@@ -552,7 +567,13 @@ TEST_SUITE("grower") {
     CHECK_NOTHROW(interrupt.check());  // not so soon again
     CHECK(n_asked == 1);
     std::this_thread::sleep_for(std::chrono::milliseconds(30));
-    CHECK_THROWS_AS(interrupt.check(), Interrupted);
+    // The last step was short: the clock is read again after fifteen more at the latest.
+    int n_more = 0;
+    const auto check_often = [&] {
+      for (; n_more < 16; ++n_more) interrupt.check();
+    };
+    CHECK_THROWS_AS(check_often(), Interrupted);
+    CHECK(n_more == 15);
     std::thread([&] { CHECK_THROWS_AS(interrupt.check(), Interrupted); }).join();
     CHECK(n_asked == 2);
   }

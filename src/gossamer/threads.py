@@ -20,8 +20,8 @@ T = TypeVar("T")
 # The one rule: a thread is worth waking for this many cells (row x column, or row x tree in a
 # prediction). Waking and joining costs a few microseconds, this many cells take about fifty.
 CELLS_PER_THREAD = 100_000
-# A round of trees takes longer: its histograms are searched, however few the rows. Two threads
-# share that with short joins.
+# Training takes longer: columns are sorted to find their bins, and histograms are searched, however
+# few the rows. Two threads share that with short joins.
 CELLS_FOR_TWO = 32_000
 
 _most: ContextVar[int | None] = ContextVar("most_threads", default=None)
@@ -53,8 +53,8 @@ def resolve_threads(num_threads: int, n_rows: int, n_columns: int) -> int:
     return min(num_threads, n_worthwhile, MOST_THREADS)
 
 
-def threads_to_grow(num_threads: int, n_rows: int, n_columns: int) -> int:
-    """Return the number of threads for growing trees on `n_rows` x `n_columns` cells.
+def threads_to_train(num_threads: int, n_rows: int, n_columns: int) -> int:
+    """Return the number of threads for binning training data, and for growing trees on it.
 
     Args:
         num_threads: What the user asked for, as in `resolve_threads`.
@@ -62,9 +62,9 @@ def threads_to_grow(num_threads: int, n_rows: int, n_columns: int) -> int:
         n_columns: Columns to work on for each row.
 
     Example:
-        >>> threads_to_grow(4, n_rows=2_000, n_columns=20)
+        >>> threads_to_train(4, n_rows=2_000, n_columns=20)
         2
-        >>> threads_to_grow(1, n_rows=2_000, n_columns=20)
+        >>> threads_to_train(1, n_rows=2_000, n_columns=20)
         1
     """
     found = resolve_threads(num_threads, n_rows, n_columns)

@@ -14,7 +14,7 @@ from gossamer.binning import Binning, find_bins
 from gossamer.data.table.matrix import Table, Values
 from gossamer.errors import DataError
 from gossamer.params import Params
-from gossamer.threads import resolve_threads
+from gossamer.threads import resolve_threads, threads_to_train
 
 # What sparse columns cost, if a lane of bytes costs 1 per row: each entry, and having any. Measured
 # with 28 to 1,000 columns, 0.5 to 20 % of their values not zero, 31 and 255 leaves. Rows are split
@@ -145,7 +145,7 @@ def bin_table(
         >>> binned.bins.copy_column(0)
         array([0, 1, 1], dtype=uint16)
     """
-    n_threads = resolve_threads(params.num_threads, table.n_rows, table.n_columns)
+    n_threads = threads_to_train(params.num_threads, table.n_rows, table.n_columns)
     counted = weight if params.weighted_bins else None
     binning = find_bins(table.values, params, n_threads, names, categorical, counted)
     return bin_values(table.values, binning, params, table.n_rows, n_threads)

@@ -34,7 +34,7 @@ from gossamer.objectives import Custom, make_custom, make_objective
 from gossamer.objectives.custom import CustomFunction
 from gossamer.objectives.several import check_same_targets
 from gossamer.params import Params
-from gossamer.threads import threads_to_grow
+from gossamer.threads import threads_to_train
 
 
 class Training:
@@ -283,7 +283,7 @@ class Training:
         return make_scored(self.params, data, given, name, self.n_outputs, n_threads, base)
 
     def _threads_for(self, data: BuiltData) -> int:
-        found = threads_to_grow(self.params.num_threads, data.n_rows, data.n_columns)
+        found = threads_to_train(self.params.num_threads, data.n_rows, data.n_columns)
         return found if self._most_threads is None else min(found, self._most_threads)
 
     @one_at_a_time
