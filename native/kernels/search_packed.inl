@@ -179,7 +179,7 @@ struct PackedSearch {
   struct Screen {
     static constexpr double kTolerance = 1e-9;    // of gains, in double precision
     static constexpr double kMargin = 0x1.0p-18;  // of T: a float has 24 bits
-    double total, own, unit, tolerance;
+    double total, own, unit, per_gain, tolerance;
     bool is_usable;  // no number gets too large or too small for a float; otherwise everything passes
     float factor = 0.0f, offset = 0.0f, l2 = 0.0f, slack, slope, top;
     __m512i mask;
@@ -190,6 +190,7 @@ struct PackedSearch {
           own(p.a.gradient / total * p.a.gradient),
           // The upper half of a word is gradient * unit + hessian * its own unit, rounded down.
           unit(0x1.0p-32 * static_cast<double>(uint64_t{1} << p.unpack.gradient_shift)),
+          per_gain(unit / total * unit),
           // The smaller a side, the larger the relative error of what is left for it.
           tolerance(kTolerance + 1e-15 * total / (least_hessian(p.rules) + p.rules.lambda_l2)),
           mask(_mm512_set1_epi32(static_cast<int>(kConstantHessian ? p.unpack.count_mask : p.unpack.hessian_mask))),
@@ -207,7 +208,7 @@ struct PackedSearch {
 
     void set_bar(double best) {
       const double bar = best - tolerance * magnitude_of(best) - own * (1.0 + kTolerance);
-      const double per_side = bar / total * unit * unit;
+      const double per_side = bar * per_gain;
       const bool is_high = is_usable && per_side > 0x1.0p-100;
       slope = is_high ? static_cast<float>(per_side) : 0.0f;
       top = is_high ? static_cast<float>(per_side * total * (1.0 - kMargin)) : -1.0f;
@@ -232,6 +233,12 @@ struct PackedSearch {
       const __m512 least =
           _mm512_mul_ps(hessian, _mm512_fnmadd_ps(_mm512_set1_ps(slope), hessian, _mm512_set1_ps(top)));
       return _mm512_cmp_ps_mask(_mm512_mul_ps(most, most), least, _CMP_GT_OQ);
+    }
+
+    // The bits of eight features, in the order of both halves of what was screened.
+    static GOSSAMER_INLINE int spread(int features) {
+      return static_cast<int>(_pdep_u32(static_cast<uint32_t>(features), 0x3333) |
+                              _pdep_u32(static_cast<uint32_t>(features), 0xcccc));
     }
 
     // Byte i is row i of eight rows that were screened two at a time.
@@ -284,12 +291,16 @@ struct PackedSearch {
         __m512i tile[8];
         load_tile(cells, bin, tile);
         for_parts<8>(GOSSAMER_EACH { tile[i] = sums = _mm512_add_epi64(sums, tile[i]); });
-        // Counts rise with the bin: most bins of a small leaf leave one side too few rows.
-        if (p_.has_too_few(sums)) continue;
-        if (p_.has_too_many(tile[0])) break;
+        // Counts rise with the bin: most bins of a small leaf leave one side too few rows. The gains of these are often
+        // large.
+        const __mmask8 has_left = p_.has_enough(sums);
+        const __mmask8 has_right = p_.leaves_enough(tile[0]);
+        if (has_right == 0) break;
+        if ((has_left & has_right) == 0) continue;
         __mmask16 passed[4];
         for_parts<4>(GOSSAMER_EACH { passed[i] = screen.passes(tile[2 * i], tile[2 * i + 1]); });
-        if ((passed[0] | passed[1] | passed[2] | passed[3]) == 0) continue;
+        const int all = passed[0] | passed[1] | passed[2] | passed[3];
+        if ((all & Screen::spread(has_left & has_right)) == 0) continue;
         __mmask8 has_rows[8];
         for_parts<8>(GOSSAMER_EACH { has_rows[i] = p_.has_rows(tile[i], i > 0 ? tile[i - 1] : before); });
         const uint64_t kept = Screen::joined(passed) & joined(has_rows);
@@ -376,14 +387,14 @@ struct PackedSearch {
     return _mm512_mask_cmpneq_epu64_mask(between(counts & unpack.count_mask, least, span), sums, before);
   }
 
-  // Whether all eight left sides have fewer rows than a side needs, or leave fewer than that to the other side.
-  bool has_too_few(__m512i sums) const {
+  // Which of eight left sides have as many rows as a side needs, and which leave that many to the other side.
+  __mmask8 has_enough(__m512i sums) const {
     const __m512i counts = _mm512_and_si512(sums, _mm512_set1_epi64(static_cast<int64_t>(unpack.count_mask)));
-    return _mm512_cmpge_epu64_mask(counts, _mm512_set1_epi64(static_cast<int64_t>(least))) == 0;
+    return _mm512_cmpge_epu64_mask(counts, _mm512_set1_epi64(static_cast<int64_t>(least)));
   }
-  bool has_too_many(__m512i sums) const {
+  __mmask8 leaves_enough(__m512i sums) const {
     const __m512i counts = _mm512_and_si512(sums, _mm512_set1_epi64(static_cast<int64_t>(unpack.count_mask)));
-    return _mm512_cmple_epu64_mask(counts, _mm512_set1_epi64(static_cast<int64_t>(least + span))) == 0;
+    return _mm512_cmple_epu64_mask(counts, _mm512_set1_epi64(static_cast<int64_t>(least + span)));
   }
 
   // Gains of eight sums of left sides, and which of them leave enough weight on both sides.
