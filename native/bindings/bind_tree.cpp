@@ -5,6 +5,7 @@
 #include <array>
 #include <limits>
 #include <memory>
+#include <span>
 
 #include "bindings/arrays.h"
 #include "bindings/casters.h"

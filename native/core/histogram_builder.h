@@ -2,8 +2,8 @@
 //
 // The rows of a large leaf are shared out in pieces. The first piece of a leaf and group of lanes goes into the leaf's
 // own histogram, every other piece into a partial histogram that is added later: lane by lane while the leaf is
-// searched, or all at once. A leaf of one piece, or of many groups of lanes, can wait: its lanes are then built when they
-// are searched, while they are in cache, and threads that share a leaf need no join in between.
+// searched, or all at once. A leaf of one piece, or of many groups of lanes, can wait: its lanes are then built when
+// they are searched, while they are in cache, and threads that share a leaf need no join in between.
 #pragma once
 
 #include <algorithm>

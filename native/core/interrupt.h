@@ -14,7 +14,10 @@ class Interrupt {
  public:
   // `should_stop` returns whether to stop. Only the thread that constructs this object calls it, and rarely.
   explicit Interrupt(bool (*should_stop)())
-      : should_stop_(should_stop), owner_(std::this_thread::get_id()), checked_at_(Clock::now()), read_at_(checked_at_) {}
+      : should_stop_(should_stop),
+        owner_(std::this_thread::get_id()),
+        checked_at_(Clock::now()),
+        read_at_(checked_at_) {}
 
   // Throws Interrupted once the work should end. Any thread may call it.
   void check() {
