@@ -161,10 +161,10 @@ void LeafRows::split(Team& team, std::span<LeafSplit> splits) {
   identity_ = false;
 }
 
-void LeafRows::split_whole(LeafSplit& split) {
+void LeafRows::split_whole(LeafSplit& split, std::int64_t aside) {
   const std::int64_t begin = split.leaf.begin;
   RowIdx* const left = rows_.data() + begin;
-  RowIdx* const right = right_.data() + split.aside;
+  RowIdx* const right = right_.data() + aside;
   split.n_left = split.splitter.split(from(begin), begin, split.n_rows(), left, right);
   const std::int64_t n_right = split.n_rows() - split.n_left;
   // An empty shard has no buffers: nothing may be copied, not even nothing.
@@ -173,30 +173,30 @@ void LeafRows::split_whole(LeafSplit& split) {
 
 void LeafRows::split_lists(Team& team, std::span<LeafSplit* const> splits) {
   std::int64_t total_rows = 0;
-  for (LeafSplit* const split : splits) {
-    split->aside = total_rows;
-    total_rows += split->n_rows();
-  }
+  for (const LeafSplit* const split : splits) total_rows += split->n_rows();
   if ((team.n_threads() == 1 || total_rows < kPieceRows) && !identity_) {
-    for (LeafSplit* const split : splits) {
-      split->aside = 0;
-      split_whole(*split);
-    }
-    return;
-  }
-  const std::int64_t piece_rows = std::max(kPieceRows, total_rows / (8 * team.n_threads()));
-  if (team.n_threads() == 2 && splits.size() == 1 && total_rows >= 8 * kEndRows) {
+    for (LeafSplit* const split : splits) split_whole(*split, 0);
+  } else if (team.n_threads() == 2 && splits.size() == 1 && total_rows >= 8 * kEndRows) {
     split_from_both_ends(team, *splits.front());
-    return;
+  } else {
+    split_pieces(team, splits, total_rows);
   }
+}
+
+void LeafRows::split_pieces(Team& team, std::span<LeafSplit* const> splits, std::int64_t total_rows) {
+  const std::int64_t piece_rows = std::max(kPieceRows, total_rows / (8 * team.n_threads()));
   std::vector<Piece> pieces;
   bool all_whole = true;
+  std::int64_t aside = 0;
   for (std::size_t s = 0; s < splits.size(); ++s) {
     const std::int64_t begin = splits[s]->leaf.begin;
     const std::int64_t n_rows = splits[s]->n_rows();
     const std::int64_t n = std::max<std::int64_t>(n_rows / piece_rows, 1);
-    for (std::int64_t i = 0; i < n; ++i)
-      pieces.push_back({s, begin + n_rows * i / n, begin + n_rows * (i + 1) / n, n == 1});
+    for (std::int64_t i = 0; i < n; ++i) {
+      const std::int64_t first = n_rows * i / n;
+      pieces.push_back({s, begin + first, begin + n_rows * (i + 1) / n, aside + first, n == 1});
+    }
+    aside += n_rows;
     all_whole &= n == 1;
   }
   // Tasks are in the order of the table: a thread splits rows that it has split before. A piece of a leaf has about the
@@ -210,15 +210,12 @@ void LeafRows::split_lists(Team& team, std::span<LeafSplit* const> splits) {
     return static_cast<double>(piece.begin - leaf.begin) / static_cast<double>(leaf.end - leaf.begin);
   };
   std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return place(a) < place(b); });
-  const auto aside = [&](const Piece& piece) {
-    return splits[piece.split]->aside + piece.begin - splits[piece.split]->leaf.begin;
-  };
   team.for_each(static_cast<std::int64_t>(pieces.size()), [&](std::int64_t p, int) {
     Piece& piece = pieces[order[at(p)]];
     LeafSplit& split = *splits[piece.split];
-    if (piece.whole) return split_whole(split);
+    if (piece.whole) return split_whole(split, piece.aside);
     piece.n_left = split.splitter.split(from(piece.begin), piece.begin, piece.end - piece.begin,
-                                        left_.data() + aside(piece), right_.data() + aside(piece));
+                                        left_.data() + piece.aside, right_.data() + piece.aside);
   });
   if (all_whole) return;
   for (const Piece& piece : pieces) {
@@ -244,8 +241,8 @@ void LeafRows::split_lists(Team& team, std::span<LeafSplit* const> splits) {
   team.for_each(static_cast<std::int64_t>(pieces.size()), [&](std::int64_t p, int) {
     const Piece& piece = pieces[order[at(p)]];
     if (piece.whole) return;
-    std::memcpy(rows_.data() + piece.left_to, left_.data() + aside(piece), at(piece.n_left) * sizeof(RowIdx));
-    std::memcpy(rows_.data() + piece.right_to, right_.data() + aside(piece),
+    std::memcpy(rows_.data() + piece.left_to, left_.data() + piece.aside, at(piece.n_left) * sizeof(RowIdx));
+    std::memcpy(rows_.data() + piece.right_to, right_.data() + piece.aside,
                 at(piece.end - piece.begin - piece.n_left) * sizeof(RowIdx));
   });
 }

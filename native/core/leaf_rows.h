@@ -28,7 +28,6 @@ struct LeafSplit {
   RowSplitter splitter;
   std::int64_t n_left = 0;          // set by LeafRows::split; on pages it must be known before
   std::int32_t bits[2] = {-1, -1};  // of the children, set by LeafRows::split
-  std::int64_t aside = 0;           // where LeafRows::split puts rows aside
 
   std::int64_t n_rows() const { return leaf.end - leaf.begin; }
   // The ranges of the children.
@@ -126,6 +125,7 @@ class LeafRows {
   struct Piece {
     std::size_t split;
     std::int64_t begin, end;
+    std::int64_t aside;  // where its rows are put aside
     bool whole;
     std::int64_t n_left = 0;
     std::int64_t left_to = 0, right_to = 0;
@@ -141,8 +141,9 @@ class LeafRows {
   static constexpr std::int64_t kNumberedRows = 8192;
 
   void split_lists(Team& team, std::span<LeafSplit* const> splits);
-  // Splits a leaf on one thread; its rows stay where they are in the list.
-  void split_whole(LeafSplit& split);
+  void split_pieces(Team& team, std::span<LeafSplit* const> splits, std::int64_t total_rows);
+  // Splits a leaf on one thread; its rows stay where they are in the list. Those that go right are put aside meanwhile.
+  void split_whole(LeafSplit& split, std::int64_t aside);
   void split_bits(Team& team, std::span<LeafSplit* const> splits);
   std::int32_t new_bits();
   std::int32_t all_bits();
