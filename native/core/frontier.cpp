@@ -53,11 +53,6 @@ bool Frontier::empty() {
   return queue_.empty();
 }
 
-const Frontier::Turn& Frontier::next() {
-  empty();  // drops outdated entries
-  return queue_.front().turn;
-}
-
 // ---- expanding ahead ----
 
 void Frontier::note(std::int32_t node, std::int32_t parent, double gain, std::int64_t n_rows,

@@ -39,9 +39,10 @@ class Frontier {
   // Adds a leaf of the tree that may be split, or the same leaf with another split.
   void push(const Turn& turn);
   void remove(std::int32_t node);
+  // Drops outdated leaves.
   bool empty();
-  // The leaf whose turn it is.
-  const Turn& next();
+  // The leaf whose turn it is. Nothing may have changed since empty() was false.
+  const Turn& next() const { return queue_.front().turn; }
 
   // A node whose split has been found. Nodes have larger numbers than their parents; the root's parent is -1. Nodes
   // that can no longer get into the tree are added to `hopeless`.

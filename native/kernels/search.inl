@@ -47,14 +47,30 @@ struct BothHalves {
 constexpr BothHalves kBothHalves;
 #endif
 
+#if defined(GOSSAMER_AVX512)
+// Sums up to each of eight words, and of what came before, to which the last sum goes.
+inline __m512i running_sums(__m512i eight, __m512i& before) {
+  const __m512i zero = _mm512_setzero_si512();
+  eight = _mm512_add_epi64(eight, _mm512_alignr_epi64(eight, zero, 7));
+  eight = _mm512_add_epi64(eight, _mm512_alignr_epi64(eight, zero, 6));
+  eight = _mm512_add_epi64(eight, _mm512_alignr_epi64(eight, zero, 4));
+  asm("" : "+v"(eight));  // gcc would add `before` first and wait for it three instructions earlier
+  const __m512i sums = _mm512_add_epi64(eight, before);
+  before = _mm512_add_epi64(before, _mm512_permutexvar_epi64(_mm512_set1_epi64(7), eight));
+  return sums;
+}
+
+// Which of eight words from word i on are among n.
+inline __mmask8 first_words(int i, int n) { return static_cast<__mmask8>(n - i < 8 ? (1u << (n - i)) - 1 : 255u); }
+#endif
+
 // Collects cells that hold rows; returns how many. What follows them is overwritten.
 inline int gather_filled(const PackedCell* cells, int n, uint64_t* words, uint8_t* filled) {
   int m = 0;
   int b = 0;
 #if defined(GOSSAMER_AVX512)
   for (; b < n; b += 8) {
-    const auto inside = static_cast<__mmask8>(n - b < 8 ? (1u << (n - b)) - 1 : 255u);
-    const __m512i eight = _mm512_maskz_loadu_epi64(inside, cells + b);
+    const __m512i eight = _mm512_maskz_loadu_epi64(first_words(b, n), cells + b);
     const __mmask8 kept = _mm512_test_epi64_mask(eight, eight);
     _mm512_storeu_si512(words + m, _mm512_maskz_compress_epi64(kept, eight));
     filled[b / 8] = kept;
@@ -97,18 +113,10 @@ inline int nth_filled(const uint8_t* filled, int t) {
 // overwritten.
 void add_up(const uint64_t* values, int n, uint64_t* sums) {
 #if defined(GOSSAMER_AVX512)
-  const __m512i zero = _mm512_setzero_si512();
-  const __m512i last = _mm512_set1_epi64(7);
-  __m512i before = zero;
+  __m512i before = _mm512_setzero_si512();
   for (int i = 0; i < n; i += 8) {
-    const auto inside = static_cast<__mmask8>(n - i < 8 ? (1u << (n - i)) - 1 : 255u);
-    __m512i eight = _mm512_maskz_loadu_epi64(inside, values + i);
-    eight = _mm512_add_epi64(eight, _mm512_alignr_epi64(eight, zero, 7));
-    eight = _mm512_add_epi64(eight, _mm512_alignr_epi64(eight, zero, 6));
-    eight = _mm512_add_epi64(eight, _mm512_alignr_epi64(eight, zero, 4));
-    asm("" : "+v"(eight));  // gcc would add `before` first and wait for it three instructions earlier
-    _mm512_storeu_si512(sums + i, _mm512_add_epi64(eight, before));
-    before = _mm512_add_epi64(before, _mm512_permutexvar_epi64(last, eight));
+    const __m512i eight = _mm512_maskz_loadu_epi64(first_words(i, n), values + i);
+    _mm512_storeu_si512(sums + i, running_sums(eight, before));
   }
 #else
   uint64_t sum = 0;
@@ -190,6 +198,33 @@ inline void prefix_fields(int n, bool constant_hessian, const Read& read, Prefix
   convert_in_place(p.gradient, n);
   convert_in_place(p.hessian, n);
   convert_in_place(p.count, n);
+}
+
+// Prefix sums of the cells of a large leaf. What follows them is overwritten.
+inline void prefix_large(const LargeCells& cells, int n, bool constant_hessian, Prefix& p) {
+#if defined(GOSSAMER_AVX512)
+  __m512i gradient = _mm512_setzero_si512();
+  __m512i hessian = gradient;
+  __m512i count = gradient;
+  for (int i = 0; i < n; i += 8) {
+    const __mmask8 inside = first_words(i, n);
+    const auto to_sums = [](__m512i eight, __m512i& before) { return _mm512_cvtepi64_pd(running_sums(eight, before)); };
+    const __m512i counts = _mm512_cvtepu32_epi64(_mm256_maskz_loadu_epi32(inside, cells.count + i));
+    const __m512d count_sums = to_sums(counts, count);
+    _mm512_storeu_pd(p.count + i, count_sums);
+    _mm512_storeu_pd(p.gradient + i, to_sums(_mm512_maskz_loadu_epi64(inside, cells.gradient + i), gradient));
+    _mm512_storeu_pd(p.hessian + i, constant_hessian
+                                        ? count_sums
+                                        : to_sums(_mm512_maskz_loadu_epi64(inside, cells.hessian + i), hessian));
+  }
+  p.n = n;
+  p.bin = nullptr;
+#else
+  const auto read = [&](int b) {
+    return Fields{cells.gradient[b], cells.hessian[b], static_cast<int64_t>(cells.count[b])};
+  };
+  prefix_fields(n, constant_hessian, read, p);
+#endif
 }
 
 // A little below the best gain: rounding must not hide a better threshold.
@@ -350,9 +385,8 @@ bool search(const SearchArgs& a, const CellLayout& layout, const SplitRules& rul
   Fields missing{0, 0, 0};
   if (a.cells == nullptr) {
     const LargeCells c = a.large;
-    const auto read = [c](int b) { return Fields{c.gradient[b], c.hessian[b], static_cast<int64_t>(c.count[b])}; };
-    prefix_fields(n, constant, read, p);
-    if (a.has_missing) missing = read(n);
+    prefix_large(c, n, constant, p);
+    if (a.has_missing) missing = {c.gradient[n], c.hessian[n], static_cast<int64_t>(c.count[n])};
   } else if (layout.wide) {
     const auto* const cells = static_cast<const WideCell*>(a.cells);
     prefix_fields(n, constant, [&](int b) { return unpack(cells[b]); }, p);

@@ -22,16 +22,8 @@ struct RunningSums {
   static const uint64_t* prepare(const uint64_t* cells, int, uint64_t*) { return cells; }
 
   V8u next(int i) {
-    const __m512i zero = _mm512_setzero_si512();
-    const auto inside = static_cast<__mmask8>(n - i < 8 ? (1u << (n - i)) - 1 : 255u);
-    __m512i eight = _mm512_maskz_loadu_epi64(inside, words + i);
-    eight = _mm512_add_epi64(eight, _mm512_alignr_epi64(eight, zero, 7));
-    eight = _mm512_add_epi64(eight, _mm512_alignr_epi64(eight, zero, 6));
-    eight = _mm512_add_epi64(eight, _mm512_alignr_epi64(eight, zero, 4));
-    asm("" : "+v"(eight));  // gcc would add `before` first and wait for it three instructions earlier
     V8u sums;
-    sums.part[0] = (V8u::Part)_mm512_add_epi64(eight, before);
-    before = _mm512_add_epi64(before, _mm512_permutexvar_epi64(_mm512_set1_epi64(7), eight));
+    sums.part[0] = (V8u::Part)running_sums(_mm512_maskz_loadu_epi64(first_words(i, n), words + i), before);
     return sums;
   }
 };
@@ -255,7 +247,7 @@ struct PackedSearch {
   // Features that are searched side by side: a slot each.
   class Together {
    public:
-    explicit Together(const PackedSearch& p) : p_(p), screen_(p) {}
+    explicit Together(const PackedSearch& p) : p_(p) {}
 
     // Whatever follows the bins of a feature must be empty.
     bool takes(const SearchedFeature& f) const { return p_.a.lane_cells > 0 && !f.has_missing; }
@@ -282,7 +274,7 @@ struct PackedSearch {
         cells[k] = p_.a.cells + features_[k]->first_cell;
       }
       n_ = 0;
-      Screen screen = screen_;  // in registers
+      Screen screen(p_);
       screen.set_bar(best.gain);
       __m512i sums = _mm512_setzero_si512();
       bool improved = false;
@@ -375,7 +367,6 @@ struct PackedSearch {
     }
 
     const PackedSearch& p_;
-    Screen screen_;
     const SearchedFeature* features_[8] = {};
     int n_ = 0;
   };
