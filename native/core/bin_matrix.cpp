@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <cstring>
 #include <stdexcept>
 
 #include "core/common_bins.h"
@@ -238,18 +237,6 @@ struct ColumnPlaces {
   }
 };
 
-// Eight rows of eight bytes become eight columns.
-void transpose(std::uint64_t (&x)[8]) {
-  const auto swap = [](std::uint64_t& a, std::uint64_t& b, int shift, std::uint64_t mask) {
-    const std::uint64_t other = ((a >> shift) ^ b) & mask;
-    a ^= other << shift;
-    b ^= other;
-  };
-  for (std::size_t i = 0; i < 8; i += 2) swap(x[i], x[i + 1], 8, 0x00ff00ff00ff00ff);
-  for (const std::size_t i : {0, 1, 4, 5}) swap(x[i], x[i + 2], 16, 0x0000ffff0000ffff);
-  for (std::size_t i = 0; i < 4; ++i) swap(x[i], x[i + 4], 32, 0x00000000ffffffff);
-}
-
 }  // namespace
 
 // Rows [begin, end); lane k goes to the place first[k].
@@ -257,28 +244,19 @@ void BinMatrix::copy_to_columns(const Group& group, std::int64_t begin, std::int
                                 std::span<const std::int64_t> first, std::uint8_t* columns8,
                                 std::uint16_t* columns16) const {
   const std::int64_t stride = group.row_stride;
-  std::int64_t row = begin;
-  static_assert(std::endian::native == std::endian::little);
-  for (; !group.two_bytes && row + 8 <= end; row += 8) {
-    for (int lane = 0; lane < group.n_lanes; lane += 8) {
-      std::uint64_t eight[8];
-      for (std::int64_t k = 0; k < 8; ++k) {  // may read past a row: arrays end with slack
-        std::memcpy(&eight[k], group.bins8.data() + (row + k) * stride + lane, 8);
-      }
-      transpose(eight);
-      for (int k = 0; k < 8 && lane + k < group.n_lanes; ++k) {
-        std::memcpy(columns8 + first[at(lane + k)] + row, &eight[k], 8);
-      }
+  if (group.two_bytes) {
+    for (int lane = 0; lane < group.n_lanes; ++lane) {
+      for (std::int64_t r = begin; r < end; ++r) columns16[first[at(lane)] + r] = group.bins16[r * stride + lane];
     }
+    return;
   }
-  for (int lane = 0; lane < group.n_lanes; ++lane) {
-    for (std::int64_t r = row; r < end; ++r) {
-      if (group.two_bytes) {
-        columns16[first[at(lane)] + r] = group.bins16[r * stride + lane];
-      } else {
-        columns8[first[at(lane)] + r] = group.bins8[r * stride + lane];
-      }
-    }
+  static_assert(std::endian::native == std::endian::little);
+  for (int lane = 0; lane < group.n_lanes; lane += 8) {
+    const int n_lanes = std::min(group.n_lanes - lane, 8);
+    std::uint8_t* columns[8];
+    for (int k = 0; k < n_lanes; ++k) columns[k] = columns8 + first[at(lane + k)] + begin;
+    // May read past a row: arrays end with slack.
+    kernels().copy_to_columns(group.bins8.data() + begin * stride + lane, stride, end - begin, n_lanes, columns);
   }
 }
 

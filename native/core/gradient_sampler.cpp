@@ -6,6 +6,7 @@
 #include <cstring>
 #include <limits>
 #include <numeric>
+#include <stdexcept>
 
 #include "core/index.h"
 #include "core/random.h"
@@ -16,14 +17,6 @@ namespace gossamer {
 namespace {
 
 float to_score(std::uint32_t bits) { return std::bit_cast<float>(bits); }
-
-// Calls body(begin, end, thread) for chunks of rows.
-template <class Body>
-void for_chunks(Team& team, std::int64_t n, const Body& body) {
-  for_blocks(team, n, kSampleBlock, [&](std::int64_t begin, std::int64_t end, std::int64_t, int thread) {
-    for (; begin < end; begin += kSampleChunk) body(begin, std::min(begin + kSampleChunk, end), thread);
-  });
-}
 
 // A sum in a fixed order, eight at a time.
 template <class Term>
@@ -39,8 +32,8 @@ double add_up(std::int64_t begin, std::int64_t end, const Term& term) {
   return sum;
 }
 
-void count_digits(const std::uint32_t* bits, std::int64_t n, int thread, DigitCounts& counts) {
-  counts.add(thread, n, [=](std::int64_t i) { return bits[i] >> kLeadingShift; });
+void check_scored(bool fits) {
+  if (!fits) throw std::invalid_argument("these are not the gradients that were scored");
 }
 
 // Draws exactly n_drawn of the n_others rows of a block that are not in the top: Floyd's algorithm, which takes one
@@ -114,26 +107,22 @@ GradientSampler::GradientSampler(std::int64_t n_rows, int n_outputs)
 template <class Fill>
 void GradientSampler::store_scores(Team& team, const Fill& fill) {
   if (values_.size() == 0) values_ = Buffer<std::uint32_t>(n_rows_);
-  for_chunks(team, n_rows_, [&](std::int64_t begin, std::int64_t end, int thread) {
-    const std::int64_t n = end - begin;
+  is_stored_ = true;
+  largest_.count(team, [&](std::int64_t begin, std::int64_t n, std::uint32_t*) {
     float scores[kSampleChunk];
     fill(begin, n, scores);
     for (std::int64_t i = 0; i < n; ++i) scores[i] = scores[i] > 0.0f ? scores[i] : 0.0f;  // no NaN, no -0
     std::uint32_t* const bits = values_.data() + begin;
     std::memcpy(bits, scores, at(n) * sizeof(float));
-    count_digits(bits, n, thread, counts_);
+    return bits;
   });
 }
 
 void GradientSampler::score(Team& team, const float* gradient, const float* hessian, double reg) {
-  counts_.clear(team.n_threads());
-  is_stored_ = n_outputs_ > 1 || reg != 0.0;
-  if (!is_stored_) {
+  if (n_outputs_ == 1 && reg == 0.0) {
+    is_stored_ = false;
     const Numbers numbers{nullptr, gradient};
-    for_chunks(team, n_rows_, [&](std::int64_t begin, std::int64_t end, int thread) {
-      std::uint32_t buffer[kSampleChunk];
-      count_digits(numbers.chunk(begin, end - begin, buffer), end - begin, thread, counts_);
-    });
+    largest_.count(team, [&](auto... of) { return numbers.chunk(of...); });
     return;
   }
   store_scores(team, [&](std::int64_t first, std::int64_t n, float* scores) {
@@ -168,8 +157,9 @@ double mean_step(Team& team, const float* gradient, const float* hessian, std::i
 void GradientSampler::sample_goss(Team& team, std::int64_t n_top, std::int64_t n_other, std::uint64_t key,
                                   float* gradient, float* hessian, RowIdx* rows) {
   const Numbers numbers{is_stored_ ? values_.data() : nullptr, gradient};
-  const Border top = largest_.find(team, numbers, n_top, counts_);
+  const Border top = largest_.find(team, numbers, n_top);
   const std::vector<std::int64_t>& n_tops = largest_.n_by_block();
+  check_scored(std::accumulate(n_tops.begin(), n_tops.end(), std::int64_t{0}) == n_top);
   const std::vector<std::int64_t> n_drawn = share_draws(n_rows_, n_tops, n_other, key);
   for (std::size_t b = 0; b < n_inside_.size(); ++b) n_inside_[b] = n_tops[b] + n_drawn[b];
   const BlockPlaces places(n_inside_);
@@ -185,7 +175,12 @@ void GradientSampler::sample_goss(Team& team, std::int64_t n_top, std::int64_t n
       std::uint32_t buffer[kSampleChunk];
       top.find_largest(numbers.chunk(first, n, buffer), first, n, inside + (first - begin) / 64);
     }
-    for (std::int64_t w = 0; w < n_words; ++w) others[w] = ~inside[w];
+    std::int64_t n_inside = 0;
+    for (std::int64_t w = 0; w < n_words; ++w) {
+      n_inside += std::popcount(inside[w]);
+      others[w] = ~inside[w];
+    }
+    check_scored(n_inside == n_tops[at(b)]);
     draw_others(key, begin, end - begin - n_tops[at(b)], n_drawn[at(b)], is_drawn);
     // Bits past the last row get none: they come after all others.
     kernels().deposit_bits(others, n_words, is_drawn, drawn);
@@ -241,16 +236,14 @@ double find_mu(double n_expected, const std::vector<std::uint32_t>& counts,
 std::int64_t GradientSampler::sample_mvs(Team& team, double n_expected, std::uint64_t key, float* gradient,
                                          float* hessian, RowIdx* rows) {
   if (!is_stored_) {
-    counts_.clear(team.n_threads());
     store_scores(team, [&](std::int64_t first, std::int64_t n, float* scores) {
       for (std::int64_t i = 0; i < n; ++i) scores[i] = std::fabs(gradient[first + i]);
     });
-    is_stored_ = true;
   }
   const std::int64_t n_words = count_words(n_rows_);
   if (inside_.size() == 0) inside_ = Buffer<std::uint64_t>(n_words);
   if (drawn_.size() == 0) drawn_ = Buffer<std::uint64_t>(n_words);
-  const double mu = find_mu(n_expected, counts_.sum(), [&](double at_mu) { return sums_at(team, at_mu); });
+  const double mu = find_mu(n_expected, histogram(), [&](double at_mu) { return sums_at(team, at_mu); });
   for_blocks(team, n_rows_, kSampleBlock, [&](std::int64_t begin, std::int64_t end, std::int64_t b, int) {
     const std::uint32_t* const values = values_.data();
     std::int64_t n_inside = 0;

@@ -45,7 +45,7 @@ class GradientSampler {
   // 0.
   void score(Team& team, const float* gradient, const float* hessian, double reg);
   // Number of rows by the leading bits of their score: exponent and 4 bits of mantissa.
-  const std::vector<std::uint32_t>& histogram() { return counts_.sum(); }
+  const std::vector<std::uint32_t>& histogram() { return largest_.counts(); }
 
   // Gradient-based one-side sampling: the n_top rows of largest score (of equal scores the first),
   // and n_other >= 0 of the rest, which are then weighted by how many rows they represent. The
@@ -75,7 +75,6 @@ class GradientSampler {
   Buffer<std::uint64_t> inside_;        // MVS: a bit for each row
   Buffer<std::uint64_t> drawn_;         // MVS: rows that are weighted
   std::vector<std::int64_t> n_inside_;  // by block
-  DigitCounts counts_;
   Largest largest_;
 };
 

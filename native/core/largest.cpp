@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstring>
 #include <numeric>
-#include <stdexcept>
 
 #include "core/index.h"
 #include "kernels/kernels.h"
@@ -67,19 +66,16 @@ void Border::find_largest(const std::uint32_t* numbers, std::int64_t begin, std:
 Largest::Largest(std::int64_t n)
     : n_(n), near_(n), n_near_(at(count_sample_blocks(n))), n_ties_(n_near_.size()), n_largest_(n_near_.size()) {}
 
-Border Largest::find(Team& team, const Numbers& numbers, std::int64_t k, DigitCounts& counts) {
-  const std::vector<std::uint32_t>& leading = counts.sum();
+Border Largest::find(Team& team, const Numbers& numbers, std::int64_t k) {
   std::int64_t rank = k;
-  const std::uint32_t digit = find_digit(leading, rank);
-  collect(team, numbers, digit);
-  const auto total = [](const std::vector<std::int64_t>& by_block) {
-    return std::accumulate(by_block.begin(), by_block.end(), std::int64_t{0});
-  };
-  if (total(n_near_) != leading[digit] || total(n_largest_) != k - rank) {
-    throw std::invalid_argument("these are not the gradients that were scored");
+  const std::uint32_t digit = find_digit(counts(), rank);
+  if (digit != digit_) {
+    digit_ = digit;
+    const auto chunk_of = [&](auto... of) { return numbers.chunk(of...); };
+    collect(team, chunk_of, [](const std::uint32_t*, std::int64_t, int) {});
   }
   Border border;
-  border.value = find_value(team, digit, rank);
+  border.value = find_value(team, rank);
   // The numbers above the leading digit, plus the numbers above the border and its first `rank` ties.
   const auto value = static_cast<std::int32_t>(border.value);
   for_blocks(team, n_, kSampleBlock, [&](std::int64_t begin, std::int64_t, std::int64_t b, int) {
@@ -87,7 +83,7 @@ Border Largest::find(Team& team, const Numbers& numbers, std::int64_t k, DigitCo
     n_ties_[at(b)] = count_if(near, n_near_[at(b)], [=](std::int32_t v) { return v == value; });
     n_largest_[at(b)] += count_if(near, n_near_[at(b)], [=](std::int32_t v) { return v > value; });
   });
-  const bool are_all_in = total(n_ties_) == rank;
+  const bool are_all_in = std::accumulate(n_ties_.begin(), n_ties_.end(), std::int64_t{0}) == rank;
   border.last_tie = are_all_in ? n_ : find_tie(numbers, border.value, rank);
   for (std::size_t b = 0; b < n_ties_.size(); ++b) {
     const std::int64_t n_in = std::min(n_ties_[b], rank);
@@ -97,30 +93,22 @@ Border Largest::find(Team& team, const Numbers& numbers, std::int64_t k, DigitCo
   return border;
 }
 
-// Keeps the numbers with this leading digit, counts their next digit, and counts the numbers above.
-void Largest::collect(Team& team, const Numbers& numbers, std::uint32_t digit) {
-  inner_.clear(team.n_threads());
-  for_blocks(team, n_, kSampleBlock, [&](std::int64_t begin, std::int64_t end, std::int64_t b, int thread) {
-    std::uint32_t buffer[kSampleChunk];
-    std::uint32_t* const near = near_.data() + begin;
-    std::int64_t n_near = 0;
-    std::int64_t n_above = 0;
-    const auto last = static_cast<std::int32_t>(((digit + 1) << kLeadingShift) - 1);  // the largest with the digit
-    for (std::int64_t first = begin; first < end; first += kSampleChunk) {
-      const std::int64_t n = std::min(kSampleChunk, end - first);
-      const std::uint32_t* const chunk = numbers.chunk(first, n, buffer);
-      n_above += count_if(chunk, n, [=](std::int32_t v) { return v > last; });
-      n_near += kernels().keep_digit(chunk, n, kLeadingShift, digit, near + n_near);
-    }
-    inner_.add(thread, n_near, [=](std::int64_t i) { return (near[i] >> kMiddleShift) % kLeadingDigits; });
-    n_near_[at(b)] = n_near;
-    n_largest_[at(b)] = n_above;
-  });
+void Largest::add_chunk(const std::uint32_t* numbers, std::int64_t n, Collected& found) const {
+  const auto last = static_cast<std::int32_t>(((digit_ + 1) << kLeadingShift) - 1);  // the largest with the digit
+  found.n_above += count_if(numbers, n, [=](std::int32_t v) { return v > last; });
+  found.n_near += kernels().keep_digit(numbers, n, kLeadingShift, digit_, found.near + found.n_near);
+}
+
+void Largest::add_block(std::size_t block, int thread, const Collected& found) {
+  inner_.add(thread, found.n_near,
+             [&](std::int64_t i) { return (found.near[i] >> kMiddleShift) % kLeadingDigits; });
+  n_near_[block] = found.n_near;
+  n_largest_[block] = found.n_above;
 }
 
 // The number whose rank among the collected ones is `rank`, which becomes its rank among its ties.
-std::uint32_t Largest::find_value(Team& team, std::uint32_t digit, std::int64_t& rank) {
-  const std::uint32_t leading = digit << (kLeadingShift - kMiddleShift) | find_digit(inner_.sum(), rank);
+std::uint32_t Largest::find_value(Team& team, std::int64_t& rank) {
+  const std::uint32_t leading = digit_ << (kLeadingShift - kMiddleShift) | find_digit(inner_.sum(), rank);
   inner_.clear(team.n_threads());
   for_blocks(team, n_, kSampleBlock, [&](std::int64_t begin, std::int64_t, std::int64_t b, int thread) {
     const std::uint32_t* const near = near_.data() + begin;
@@ -134,7 +122,7 @@ std::uint32_t Largest::find_value(Team& team, std::uint32_t digit, std::int64_t&
 // The position of the number whose rank among the numbers equal to `value` is `rank`.
 std::int64_t Largest::find_tie(const Numbers& numbers, std::uint32_t value, std::int64_t rank) const {
   std::size_t b = 0;
-  while (rank > n_ties_[b]) rank -= n_ties_[b++];
+  while (b < n_ties_.size() && rank > n_ties_[b]) rank -= n_ties_[b++];
   std::int64_t first = static_cast<std::int64_t>(b) * kSampleBlock;
   for (; first < n_; first += kSampleChunk) {
     std::uint32_t buffer[kSampleChunk];

@@ -405,6 +405,9 @@ struct KernelTable {
   void (*add_large)(LargeCells x, std::int64_t n, LargeCells out);
   void (*subtract_large)(LargeCells x, std::int64_t n, LargeCells out);
 
+  // columns[k][i] = rows[i * stride + k] for k < n_lanes <= 8. Eight bytes of each row are read. Little-endian.
+  void (*copy_to_columns)(const std::uint8_t* rows, std::int64_t stride, std::int64_t n_rows, int n_lanes,
+                          std::uint8_t* const* columns);
   std::int64_t (*partition_u8)(const PartitionArgs&);  // returns how many went left
   std::int64_t (*partition_u16)(const PartitionArgs&);
   std::int64_t (*split_bits)(const SplitBitsArgs&);  // likewise

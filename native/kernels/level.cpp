@@ -28,6 +28,7 @@ namespace {
 #include "kernels/histogram.inl"
 #include "kernels/histogram_eight.inl"
 
+#include "kernels/columns.inl"
 #include "kernels/partition.inl"
 
 #include "kernels/leaf_bits.inl"
@@ -81,6 +82,7 @@ constexpr KernelTable kTable = {
     .subtract_words = subtract_words,
     .add_large = add_large,
     .subtract_large = subtract_large,
+    .copy_to_columns = copy_to_columns,
     .partition_u8 = partition_u8,
     .partition_u16 = partition_u16,
     .split_bits = split_bits,

@@ -353,6 +353,30 @@ TEST_SUITE("bin_matrix") {
     CHECK(std::equal(expected.begin(), expected.end(), lane));
   }
 
+  TEST_CASE("lanes become columns, and nothing else is written") {
+    Random random(21);
+    constexpr std::uint8_t kUntouched = 0xa5;
+    for (const std::int64_t stride : {1, 2, 4, 8, 16, 32}) {
+      for (const std::int64_t n_rows : {0, 1, 7, 8, 63, 64, 65, 200}) {
+        std::vector<std::uint8_t> rows(at(n_rows * stride + 8));
+        for (std::uint8_t& byte : rows) byte = static_cast<std::uint8_t>(random.below(256));
+        for (int n_lanes = 1; n_lanes <= std::min<std::int64_t>(stride, 8); ++n_lanes) {
+          at_every_level([&] {
+            std::vector<std::vector<std::uint8_t>> lanes(8, std::vector<std::uint8_t>(at(n_rows + 64), kUntouched));
+            std::uint8_t* columns[8];
+            for (std::size_t k = 0; k < 8; ++k) columns[k] = lanes[k].data();
+            kernels().copy_to_columns(rows.data(), stride, n_rows, n_lanes, columns);
+            for (int k = 0; k < 8; ++k) {
+              std::vector<std::uint8_t> expected(lanes[at(k)].size(), kUntouched);
+              for (std::int64_t i = 0; i < n_rows && k < n_lanes; ++i) expected[at(i)] = rows[at(i * stride + k)];
+              CHECK(first_difference(lanes[at(k)], expected) == -1);
+            }
+          });
+        }
+      }
+    }
+  }
+
   TEST_CASE("splits read the bins of the rows") {
     Random random(64);
     const std::int64_t n_rows = 1000;

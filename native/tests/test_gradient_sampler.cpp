@@ -112,15 +112,14 @@ TEST_SUITE("gradient_sampler") {
         std::iota(order.begin(), order.end(), 0);
         std::stable_sort(order.begin(), order.end(),
                          [&](std::int64_t a, std::int64_t b) { return values[at(a)] > values[at(b)]; });
-        for (const std::int64_t k : {std::int64_t{1}, (n + 1) / 2, n}) {
-          DigitCounts counts;
-          counts.clear(2);
-          const std::int64_t middle = n / 3;  // the rest is another thread's
-          const auto digit = [&](std::int64_t i) { return values[at(i)] >> kLeadingShift; };
-          counts.add(0, middle, digit);
-          counts.add(1, n - middle, [&](std::int64_t i) { return digit(middle + i); });
-          Largest largest(n);
-          const Border border = largest.find(team, {values.data(), nullptr}, k, counts);
+        Largest largest(n);
+        const Numbers numbers{values.data(), nullptr};
+        const auto count = [&] { largest.count(team, [&](auto... of) { return numbers.chunk(of...); }); };
+        count();
+        // The second time numbers with the leading digit of the border are collected while they are counted.
+        for (const std::int64_t k : {std::int64_t{1}, std::int64_t{1}, (n + 1) / 2, (n + 1) / 2, n}) {
+          count();
+          const Border border = largest.find(team, numbers, k);
           std::vector<std::int64_t> found;
           std::vector<std::uint64_t> words(at((n + 63) / 64), ~std::uint64_t{0});
           border.find_largest(values.data(), 0, n, words.data());
