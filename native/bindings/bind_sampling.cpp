@@ -17,7 +17,6 @@ namespace {
 struct PyGradientSampler {
   std::int64_t n_rows;
   int n_outputs;
-  bool has_scores = false;
   GradientSampler sampler;
 
   PyGradientSampler(std::int64_t rows, int outputs)
@@ -37,15 +36,12 @@ struct PyGradientSampler {
   }
 
   void check_scores() const {
-    if (!has_scores) throw std::invalid_argument("rows have no scores");
+    if (!sampler.is_scored()) throw std::invalid_argument("rows have no scores");
   }
 
-  // Called before a sample is drawn: the sample uses up the scores.
-  void check_sample(const Out<float>& gradient, const Out<float>& hessian, const Out<RowIdx>& rows) {
+  void check_sample(const Out<float>& gradient, const Out<float>& hessian, const Out<RowIdx>& rows) const {
     check(gradient, hessian);
     check_length(rows, n_rows, "rows");
-    check_scores();
-    has_scores = false;
   }
 };
 
@@ -54,7 +50,6 @@ void score(PyGradientSampler& self, const In<float>& gradient, const In<float>& 
   nb::gil_scoped_release release;
   TeamLease team(n_threads);
   self.sampler.score(*team, gradient.data(), hessian.data(), reg);
-  self.has_scores = true;
 }
 
 void sample_goss(PyGradientSampler& self, std::int64_t n_top, std::int64_t n_other, std::uint64_t key,
@@ -72,6 +67,7 @@ std::int64_t sample_mvs(PyGradientSampler& self, double n_expected, std::uint64_
                         const Out<float>& hessian, const Out<RowIdx>& rows, int n_threads) {
   if (!(n_expected > 0.0)) throw std::invalid_argument("n_expected must be above 0");
   self.check_sample(gradient, hessian, rows);
+  self.check_scores();
   nb::gil_scoped_release release;
   TeamLease team(n_threads);
   return self.sampler.sample_mvs(*team, n_expected, key, gradient.data(), hessian.data(), rows.data());
@@ -132,6 +128,7 @@ void bind_sampling(nb::module_& m) {
       .def("sample_goss", &sample_goss, "n_top"_a, "n_other"_a, "key"_a, "gradient"_a.noconvert(),
            "hessian"_a.noconvert(), "rows"_a.noconvert(), "n_threads"_a,
            "Keeps the rows of largest score and draws others, whose gradients are weighted.\n\n"
+           "Rows without scores are scored with reg = 0. "
            "The first n_top + n_other of `rows` become the sample, in increasing order.")
       .def("sample_mvs", &sample_mvs, "n_expected"_a, "key"_a, "gradient"_a.noconvert(), "hessian"_a.noconvert(),
            "rows"_a.noconvert(), "n_threads"_a,

@@ -7,6 +7,7 @@
 #include <limits>
 #include <numeric>
 #include <stdexcept>
+#include <utility>
 
 #include "core/index.h"
 #include "core/random.h"
@@ -107,7 +108,6 @@ GradientSampler::GradientSampler(std::int64_t n_rows, int n_outputs)
 template <class Fill>
 void GradientSampler::store_scores(Team& team, const Fill& fill) {
   if (values_.size() == 0) values_ = Buffer<std::uint32_t>(n_rows_);
-  is_stored_ = true;
   largest_.count(team, [&](std::int64_t begin, std::int64_t n, std::uint32_t*) {
     float scores[kSampleChunk];
     fill(begin, n, scores);
@@ -119,10 +119,12 @@ void GradientSampler::store_scores(Team& team, const Fill& fill) {
 }
 
 void GradientSampler::score(Team& team, const float* gradient, const float* hessian, double reg) {
-  if (n_outputs_ == 1 && reg == 0.0) {
-    is_stored_ = false;
+  is_scored_ = false;
+  is_stored_ = n_outputs_ > 1 || reg != 0.0;
+  if (!is_stored_) {
     const Numbers numbers{nullptr, gradient};
     largest_.count(team, [&](auto... of) { return numbers.chunk(of...); });
+    is_scored_ = true;
     return;
   }
   store_scores(team, [&](std::int64_t first, std::int64_t n, float* scores) {
@@ -139,6 +141,7 @@ void GradientSampler::score(Team& team, const float* gradient, const float* hess
     }
     for (std::int64_t i = 0; i < n; ++i) scores[i] = static_cast<float>(std::sqrt(squares[i]));
   });
+  is_scored_ = true;
 }
 
 double mean_step(Team& team, const float* gradient, const float* hessian, std::int64_t n) {
@@ -156,8 +159,11 @@ double mean_step(Team& team, const float* gradient, const float* hessian, std::i
 
 void GradientSampler::sample_goss(Team& team, std::int64_t n_top, std::int64_t n_other, std::uint64_t key,
                                   float* gradient, float* hessian, RowIdx* rows) {
+  if (!is_scored_ && n_outputs_ > 1) score(team, gradient, hessian, 0.0);
+  const bool is_counted = std::exchange(is_scored_, false);
+  if (!is_counted) is_stored_ = false;
   const Numbers numbers{is_stored_ ? values_.data() : nullptr, gradient};
-  const Border top = largest_.find(team, numbers, n_top);
+  const Border top = largest_.find(team, numbers, n_top, is_counted);
   const std::vector<std::int64_t>& n_tops = largest_.n_by_block();
   check_scored(std::accumulate(n_tops.begin(), n_tops.end(), std::int64_t{0}) == n_top);
   const std::vector<std::int64_t> n_drawn = share_draws(n_rows_, n_tops, n_other, key);
@@ -235,10 +241,12 @@ double find_mu(double n_expected, const std::vector<std::uint32_t>& counts,
 
 std::int64_t GradientSampler::sample_mvs(Team& team, double n_expected, std::uint64_t key, float* gradient,
                                          float* hessian, RowIdx* rows) {
+  is_scored_ = false;
   if (!is_stored_) {
     store_scores(team, [&](std::int64_t first, std::int64_t n, float* scores) {
       for (std::int64_t i = 0; i < n; ++i) scores[i] = std::fabs(gradient[first + i]);
     });
+    is_stored_ = true;
   }
   const std::int64_t n_words = count_words(n_rows_);
   if (inside_.size() == 0) inside_ = Buffer<std::uint64_t>(n_words);

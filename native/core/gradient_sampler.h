@@ -36,7 +36,7 @@ struct MuSums {
 double find_mu(double n_expected, const std::vector<std::uint32_t>& counts,
                const std::function<MuSums(double)>& sums_at);
 
-// Gradients and hessians are class-major, n_outputs x n_rows. Scores are computed first, and serve one sample.
+// Gradients and hessians are class-major, n_outputs x n_rows. Scores serve one sample.
 class GradientSampler {
  public:
   GradientSampler(std::int64_t n_rows, int n_outputs);
@@ -44,19 +44,20 @@ class GradientSampler {
   // The size of the gradient: sqrt(sum over outputs of gradient^2 + reg x hessian^2). NaN counts as
   // 0.
   void score(Team& team, const float* gradient, const float* hessian, double reg);
+  bool is_scored() const { return is_scored_; }
   // Number of rows by the leading bits of their score: exponent and 4 bits of mantissa.
   const std::vector<std::uint32_t>& histogram() { return largest_.counts(); }
 
   // Gradient-based one-side sampling: the n_top rows of largest score (of equal scores the first),
-  // and n_other >= 0 of the rest, which are then weighted by how many rows they represent. The
-  // gradients must be the scored ones. Blocks of rows get their share of the n_other, rounded up or
-  // down at random; within a block all rows are alike. `rows` takes n_rows entries: first the n_top
-  // + n_other inside the sample.
+  // and n_other >= 0 of the rest, which are then weighted by how many rows they represent. Rows that
+  // have no scores get them, with reg = 0; otherwise the gradients must be the scored ones. Blocks of
+  // rows get their share of the n_other, rounded up or down at random; within a block all rows are
+  // alike. `rows` takes n_rows entries: first the n_top + n_other inside the sample.
   void sample_goss(Team& team, std::int64_t n_top, std::int64_t n_other, std::uint64_t key, float* gradient,
                    float* hessian, RowIdx* rows);
 
   // Minimal variance sampling: a row is kept with probability min(1, score / mu), where mu makes
-  // the probabilities add up to n_expected. Returns how many were kept: at least one.
+  // the probabilities add up to n_expected. Rows must have scores. Returns how many were kept: at least one.
   std::int64_t sample_mvs(Team& team, double n_expected, std::uint64_t key, float* gradient, float* hessian,
                           RowIdx* rows);
 
@@ -70,6 +71,7 @@ class GradientSampler {
 
   std::int64_t n_rows_;
   int n_outputs_;
+  bool is_scored_ = false;
   bool is_stored_ = false;              // else scores are |gradient|
   Buffer<std::uint32_t> values_;        // bits of the scores; computed when first needed
   Buffer<std::uint64_t> inside_;        // MVS: a bit for each row

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <numeric>
+#include <stdexcept>
 
 #include "core/index.h"
 #include "kernels/kernels.h"
@@ -66,13 +67,17 @@ void Border::find_largest(const std::uint32_t* numbers, std::int64_t begin, std:
 Largest::Largest(std::int64_t n)
     : n_(n), near_(n), n_near_(at(count_sample_blocks(n))), n_ties_(n_near_.size()), n_largest_(n_near_.size()) {}
 
-Border Largest::find(Team& team, const Numbers& numbers, std::int64_t k) {
-  std::int64_t rank = k;
-  const std::uint32_t digit = find_digit(counts(), rank);
-  if (digit != digit_) {
-    digit_ = digit;
-    const auto chunk_of = [&](auto... of) { return numbers.chunk(of...); };
-    collect(team, chunk_of, [](const std::uint32_t*, std::int64_t, int) {});
+Border Largest::find(Team& team, const Numbers& numbers, std::int64_t k, bool is_counted) {
+  // From one time to the next, the border seldom gets another leading digit: the last one is tried before all digits
+  // are counted.
+  std::int64_t rank = 0;
+  if (is_counted || !collect(team, numbers, k, rank)) {
+    if (!is_counted) count(team, [&](auto... of) { return numbers.chunk(of...); });
+    std::int64_t counted = k;
+    digit_ = find_digit(counts(), counted);
+    if (!collect(team, numbers, k, rank) || rank != counted) {
+      throw std::invalid_argument("these are not the gradients that were scored");
+    }
   }
   Border border;
   border.value = find_value(team, rank);
@@ -93,17 +98,29 @@ Border Largest::find(Team& team, const Numbers& numbers, std::int64_t k) {
   return border;
 }
 
-void Largest::add_chunk(const std::uint32_t* numbers, std::int64_t n, Collected& found) const {
-  const auto last = static_cast<std::int32_t>(((digit_ + 1) << kLeadingShift) - 1);  // the largest with the digit
-  found.n_above += count_if(numbers, n, [=](std::int32_t v) { return v > last; });
-  found.n_near += kernels().keep_digit(numbers, n, kLeadingShift, digit_, found.near + found.n_near);
-}
-
-void Largest::add_block(std::size_t block, int thread, const Collected& found) {
-  inner_.add(thread, found.n_near,
-             [&](std::int64_t i) { return (found.near[i] >> kMiddleShift) % kLeadingDigits; });
-  n_near_[block] = found.n_near;
-  n_largest_[block] = found.n_above;
+// Keeps the numbers with the leading digit, counts their next digit, and counts the numbers above. Returns whether the
+// k-th largest number is one of them; `rank` is its rank among them.
+bool Largest::collect(Team& team, const Numbers& numbers, std::int64_t k, std::int64_t& rank) {
+  if (digit_ == kLeadingDigits) return false;
+  inner_.clear(team.n_threads());
+  for_blocks(team, n_, kSampleBlock, [&](std::int64_t begin, std::int64_t end, std::int64_t b, int thread) {
+    std::uint32_t buffer[kSampleChunk];
+    std::uint32_t* const near = near_.data() + begin;
+    std::int64_t n_near = 0;
+    std::int64_t n_above = 0;
+    const auto last = static_cast<std::int32_t>(((digit_ + 1) << kLeadingShift) - 1);  // the largest with the digit
+    for (std::int64_t first = begin; first < end; first += kSampleChunk) {
+      const std::int64_t n = std::min(kSampleChunk, end - first);
+      const std::uint32_t* const chunk = numbers.chunk(first, n, buffer);
+      n_above += count_if(chunk, n, [=](std::int32_t v) { return v > last; });
+      n_near += kernels().keep_digit(chunk, n, kLeadingShift, digit_, near + n_near);
+    }
+    inner_.add(thread, n_near, [=](std::int64_t i) { return (near[i] >> kMiddleShift) % kLeadingDigits; });
+    n_near_[at(b)] = n_near;
+    n_largest_[at(b)] = n_above;
+  });
+  rank = k - std::accumulate(n_largest_.begin(), n_largest_.end(), std::int64_t{0});
+  return rank >= 1 && rank <= std::accumulate(n_near_.begin(), n_near_.end(), std::int64_t{0});
 }
 
 // The number whose rank among the collected ones is `rank`, which becomes its rank among its ties.

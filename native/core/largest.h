@@ -62,64 +62,43 @@ struct Border {
   void find_largest(const std::uint32_t* numbers, std::int64_t begin, std::int64_t n, std::uint64_t* words) const;
 };
 
-// Numbers are counted first, then divided. The leading digit of the border seldom changes from one time to the next:
-// numbers with that of the last border are collected while they are counted.
+// Finds the k largest of n numbers, again and again.
 class Largest {
  public:
   explicit Largest(std::int64_t n);
 
-  // chunk_of(begin, n, buffer) returns numbers begin ... begin + n - 1; `buffer` holds n numbers.
+  // Counts leading digits. chunk_of(begin, n, buffer) returns numbers begin ... begin + n - 1; `buffer` holds n
+  // numbers.
   template <class ChunkOf>
   void count(Team& team, const ChunkOf& chunk_of) {
     counts_.clear(team.n_threads());
-    collect(team, chunk_of, [this](const std::uint32_t* numbers, std::int64_t n, int thread) {
-      counts_.add(thread, n, [=](std::int64_t i) { return numbers[i] >> kLeadingShift; });
+    for_blocks(team, n_, kSampleBlock, [&](std::int64_t begin, std::int64_t end, std::int64_t, int thread) {
+      std::uint32_t buffer[kSampleChunk];
+      for (std::int64_t first = begin; first < end; first += kSampleChunk) {
+        const std::int64_t n = end - first < kSampleChunk ? end - first : kSampleChunk;
+        const std::uint32_t* const numbers = chunk_of(first, n, buffer);
+        counts_.add(thread, n, [=](std::int64_t i) { return numbers[i] >> kLeadingShift; });
+      }
     });
   }
   // How many have each leading digit.
   const std::vector<std::uint32_t>& counts() { return counts_.sum(); }
-  // Of the numbers that were counted. 1 <= k <= n.
-  Border find(Team& team, const Numbers& numbers, std::int64_t k);
+  // 1 <= k <= n. `is_counted`: whether these numbers were counted; throws if others were.
+  Border find(Team& team, const Numbers& numbers, std::int64_t k, bool is_counted);
   // How many of the k largest are in each block.
   const std::vector<std::int64_t>& n_by_block() const { return n_largest_; }
 
  private:
-  static constexpr std::uint32_t kNone = kLeadingDigits;
-
-  // Of a block, so far: numbers with the digit, in `near`, and numbers above.
-  struct Collected {
-    std::uint32_t* near;
-    std::int64_t n_near = 0;
-    std::int64_t n_above = 0;
-  };
-
-  // Collects the numbers with leading digit `digit_`; look(numbers, n, thread) sees all of them.
-  template <class ChunkOf, class Look>
-  void collect(Team& team, const ChunkOf& chunk_of, const Look& look) {
-    inner_.clear(team.n_threads());
-    for_blocks(team, n_, kSampleBlock, [&](std::int64_t begin, std::int64_t end, std::int64_t b, int thread) {
-      std::uint32_t buffer[kSampleChunk];
-      Collected found{near_.data() + begin};
-      for (std::int64_t first = begin; first < end; first += kSampleChunk) {
-        const std::int64_t n = end - first < kSampleChunk ? end - first : kSampleChunk;
-        const std::uint32_t* const numbers = chunk_of(first, n, buffer);
-        look(numbers, n, thread);
-        if (digit_ != kNone) add_chunk(numbers, n, found);
-      }
-      if (digit_ != kNone) add_block(static_cast<std::size_t>(b), thread, found);
-    });
-  }
-  void add_chunk(const std::uint32_t* numbers, std::int64_t n, Collected& found) const;
-  void add_block(std::size_t block, int thread, const Collected& found);
+  bool collect(Team& team, const Numbers& numbers, std::int64_t k, std::int64_t& rank);
   std::uint32_t find_value(Team& team, std::int64_t& rank);
   std::int64_t find_tie(const Numbers& numbers, std::uint32_t value, std::int64_t rank) const;
 
   std::int64_t n_;
   DigitCounts counts_;
-  std::uint32_t digit_ = kNone;       // the leading digit of the last border
-  Buffer<std::uint32_t> near_;        // by block: the numbers with that digit
-  std::vector<std::int64_t> n_near_;  // by block
-  std::vector<std::int64_t> n_ties_;  // by block: how many equal the border
+  std::uint32_t digit_ = kLeadingDigits;  // the leading digit of the last border
+  Buffer<std::uint32_t> near_;            // by block: the numbers with that digit
+  std::vector<std::int64_t> n_near_;      // by block
+  std::vector<std::int64_t> n_ties_;      // by block: how many equal the border
   std::vector<std::int64_t> n_largest_;
   DigitCounts inner_;  // counts of the other digits
 };

@@ -46,15 +46,20 @@ Sample empty_sample(const Data& data) {
   return {std::vector<RowIdx>(at(data.n_rows())), 0, data.gradient, data.hessian};
 }
 
-Sample goss(const Data& data, std::int64_t n_top, std::int64_t n_other, std::uint64_t key, int n_threads = 1) {
-  Team team(n_threads);
-  GradientSampler sampler(data.n_rows(), data.n_outputs);
-  sampler.score(team, data.gradient.data(), data.hessian.data(), 0.0);
+Sample draw_goss(GradientSampler& sampler, Team& team, const Data& data, std::int64_t n_top, std::int64_t n_other,
+                 std::uint64_t key) {
   Sample s = empty_sample(data);
   sampler.sample_goss(team, n_top, n_other, key, s.gradient.data(), s.hessian.data(), s.rows.data());
   s.n_inside = n_top + n_other;
   s.rows.resize(at(s.n_inside));
   return s;
+}
+
+Sample goss(const Data& data, std::int64_t n_top, std::int64_t n_other, std::uint64_t key, int n_threads = 1) {
+  Team team(n_threads);
+  GradientSampler sampler(data.n_rows(), data.n_outputs);
+  sampler.score(team, data.gradient.data(), data.hessian.data(), 0.0);
+  return draw_goss(sampler, team, data, n_top, n_other, key);
 }
 
 Sample mvs(const Data& data, double n_expected, double reg, std::uint64_t key, int n_threads = 1) {
@@ -114,23 +119,24 @@ TEST_SUITE("gradient_sampler") {
                          [&](std::int64_t a, std::int64_t b) { return values[at(a)] > values[at(b)]; });
         Largest largest(n);
         const Numbers numbers{values.data(), nullptr};
-        const auto count = [&] { largest.count(team, [&](auto... of) { return numbers.chunk(of...); }); };
-        count();
-        // The second time numbers with the leading digit of the border are collected while they are counted.
-        for (const std::int64_t k : {std::int64_t{1}, std::int64_t{1}, (n + 1) / 2, (n + 1) / 2, n}) {
-          count();
-          const Border border = largest.find(team, numbers, k);
+        const std::int64_t ks[] = {1, 1, (n + 1) / 2, (n + 1) / 2, n};
+        // Numbers are counted before, or only if the border has another leading digit than the last time.
+        for (std::size_t i = 0; i < 2 * std::size(ks); ++i) {
+          const std::int64_t k = ks[i / 2];
+          const bool is_counted = i % 2 == 1;
+          if (is_counted) largest.count(team, [&](auto... of) { return numbers.chunk(of...); });
+          const Border border = largest.find(team, numbers, k, is_counted);
           std::vector<std::int64_t> found;
           std::vector<std::uint64_t> words(at((n + 63) / 64), ~std::uint64_t{0});
           border.find_largest(values.data(), 0, n, words.data());
-          for (std::int64_t i = 0; i < std::ssize(words) * 64; ++i) {
-            if (words[at(i / 64)] >> (i % 64) & 1) found.push_back(i);
+          for (std::int64_t row = 0; row < std::ssize(words) * 64; ++row) {
+            if (words[at(row / 64)] >> (row % 64) & 1) found.push_back(row);
           }
           std::vector<std::int64_t> expected(order.begin(), order.begin() + k);
           std::sort(expected.begin(), expected.end());
           CHECK(found == expected);
           std::vector<std::int64_t> by_block(at(count_sample_blocks(n)));
-          for (const std::int64_t i : expected) ++by_block[at(i / kSampleBlock)];
+          for (const std::int64_t row : expected) ++by_block[at(row / kSampleBlock)];
           CHECK(largest.n_by_block() == by_block);
         }
       }
@@ -203,6 +209,26 @@ TEST_SUITE("gradient_sampler") {
     }
     CHECK(std::abs(n_second - 0.5 * n_keys) < 5 * std::sqrt(0.25 * n_keys));
     CHECK(std::abs(n_first_rows - 0.5 * n_keys) < 5 * std::sqrt(0.45 * n_keys));
+  }
+
+  TEST_CASE("GOSS from round to round: the same rows, scored before or not") {
+    Random random(12);
+    const std::int64_t n = 20001;
+    Team team(2);
+    for (const int n_outputs : {1, 2}) {
+      GradientSampler sampler(n, n_outputs);
+      Data data = random_data(n, n_outputs, random);
+      for (int round = 0; round < 6; ++round) {
+        if (round == 2) sampler.score(team, data.gradient.data(), data.hessian.data(), 0.0);
+        if (round == 4) {  // scores of another kind do not serve the next sample
+          sampler.score(team, data.gradient.data(), data.hessian.data(), 0.5);
+          Sample other = empty_sample(data);
+          sampler.sample_mvs(team, 100.0, 3, other.gradient.data(), other.hessian.data(), other.rows.data());
+        }
+        check_same(draw_goss(sampler, team, data, n / 5, n / 10, 9), goss(data, n / 5, n / 10, 9));
+        for (float& g : data.gradient) g *= round % 2 == 0 ? 0.9f : 0.01f;  // sometimes to another leading digit
+      }
+    }
   }
 
   TEST_CASE("gradients that are not those that were scored are refused") {

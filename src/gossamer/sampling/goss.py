@@ -77,7 +77,8 @@ class Goss(GradientSampler):
         hessian = gradients.restore_hessian()
         if n_round < self._first_round:
             return None
-        self._native.score(gradients.gradient, hessian, 0.0, n_threads)
+        if self._counts is None:
+            self._native.score(gradients.gradient, hessian, 0.0, n_threads)
         counts = self._choose(n_round, self._native.histogram)
         if counts is None:
             return None
