@@ -13,6 +13,7 @@ namespace {
 constexpr std::int64_t kRowBlock = 8192;
 constexpr std::int64_t kChunkRows = 1024;  // a multiple of kStatsStep; what is done with a chunk stays in cache
 constexpr int kStatsStep = 8;              // step over all rows; a sample is small enough to count every row
+constexpr std::int64_t kManyRows = 65536;  // from so many on, more statistics to add up save time
 
 bool has_hessians(const TreeTask& task) {
   return task.source != nullptr ? task.source->has_hessian : task.hessian != nullptr;
@@ -93,25 +94,28 @@ void QuantisedRows::make_memory(const TreeTask& task, std::int64_t n_all) {
 // have been seen. Otherwise there is a second pass.
 void QuantisedRows::start(Team& team, const TreeTask& task, std::int64_t n_all, bool fine, Exchange* exchange) {
   const bool has_hessian = has_hessians(task);
-  std::vector<GradientStats> stats(at(team.n_threads()));
-  std::vector<Sums> sums(stats.size());
+  const int n_parts = task.n_rows < kManyRows ? 1 : 4;  // of each thread's statistics
+  std::vector<GradientStats> stats(at(team.n_threads() * n_parts));
+  std::vector<Sums> sums(at(team.n_threads()));
   const auto pass = [&](bool counts, bool rounds) {
     if (rounds) make_memory(task, n_all);
     std::fill(sums.begin(), sums.end(), Sums{});
     const std::int64_t words = words_of(layout_);
     const bool copies = rounds && task.rounds_in_place && !layout_.wide;
     for_blocks(team, task.n_rows, kRowBlock, [&](std::int64_t first, std::int64_t last, std::int64_t, int thread) {
+      Sums sum{};
       for (std::int64_t begin = first; begin < last; begin += kChunkRows) {
         const std::int64_t end = std::min(begin + kChunkRows, last);
         const GradientChunk chunk(task, begin, end, copies);
         if (counts) {
           const int step = task.is_sample ? 1 : kStatsStep;
-          kernels().gradient_stats(chunk.gradient, chunk.hessian, end - begin, step, stats[at(thread)]);
+          kernels().gradient_stats(chunk.gradient, chunk.hessian, end - begin, step, &stats[at(thread * n_parts)],
+                                   n_parts);
         }
         if (!rounds) continue;
         std::uint32_t in_order[4 * kChunkRows];
         std::uint32_t* const out = task.rows == nullptr ? values_ + begin * words : in_order;
-        sums[at(thread)] += kernels().quantize(chunk.gradient, chunk.hessian, end - begin, layout_, out);
+        sum += kernels().quantize(chunk.gradient, chunk.hessian, end - begin, layout_, out);
         if (task.rows == nullptr) continue;
         const RowIdx* const rows = task.rows + begin;
         for (std::int64_t i = 0; i < end - begin && words == 1; ++i) values_[rows[i]] = in_order[i];
@@ -119,6 +123,7 @@ void QuantisedRows::start(Team& team, const TreeTask& task, std::int64_t n_all, 
           std::copy_n(in_order + 4 * i, 4, values_ + rows[i] * std::int64_t{4});
         }
       }
+      sums[at(thread)] += sum;
     });
   };
   // What was rounded in place cannot be rounded again, and a layout with fields for hessians is of no use where there

@@ -336,7 +336,7 @@ struct LambdaArgs {
 
 // Statistics from which the layout of a round is chosen. Counts and extremes do not depend on the order of the rows, so
 // that threads, shards and pages can each add their own.
-struct GradientStats {
+struct alignas(64) GradientStats {  // threads must not write to one cache line
   // Number of rows by the exponent of their float; zeros come first.
   std::int64_t gradient_exponents[256] = {};
   std::int64_t hessian_exponents[256] = {};
@@ -449,8 +449,10 @@ struct KernelTable {
   // Sums of hessian * column i * column j for j <= i, then of gradient * column i. `scratch` holds n_rows numbers.
   void (*linear_moments)(const LinearMomentsArgs&, double* scratch, double* out);
 
-  // Adds rows. Extremes are taken over all rows; exponents over eight rows, then none of the next 8 (step - 1).
-  void (*gradient_stats)(const float* gradient, const float* hessian, std::int64_t n, int step, GradientStats&);
+  // Adds rows to `n_parts` (a power of two) statistics, of which the first gets the extremes. These are taken over all
+  // rows; exponents over eight rows, then none of the next 8 (step - 1).
+  void (*gradient_stats)(const float* gradient, const float* hessian, std::int64_t n, int step, GradientStats* parts,
+                         int n_parts);
   // Rounds to the layout's integers; `hessian` may be nullptr (constant). Returns the exact sums.
   Sums (*quantize)(const float* gradient, const float* hessian, std::int64_t n, const CellLayout&, void* row_values);
 

@@ -5,8 +5,8 @@
 GOSSAMER_INLINE V8d to_double(const V8f& x) { return convert<V8d>(x); }
 
 GOSSAMER_INLINE V8d fill8(double x) { return V8d(x); }
-GOSSAMER_INLINE V8d max8(const V8d& a, const V8d& b) { return pick(a > b, a, b); }
-GOSSAMER_INLINE V8d min8(const V8d& a, const V8d& b) { return pick(a < b, a, b); }
+GOSSAMER_INLINE V8d max8(const V8d& a, const V8d& b) { return larger(a, b); }
+GOSSAMER_INLINE V8d min8(const V8d& a, const V8d& b) { return smaller(a, b); }
 GOSSAMER_INLINE V8d abs8(const V8d& a) { return pick(a < 0.0, -a, a); }
 
 // Slots are added pairwise in a fixed order.
@@ -23,6 +23,9 @@ constexpr double kRound = 6755399441055744.0;
 constexpr int64_t kRoundBits = 0x4338000000000000;
 
 GOSSAMER_INLINE V8i round_to_int(const V8d& x) { return bits_as<V8i>(x + kRound) - kRoundBits; }
+
+// The same for floats below 2^22 in size, by 1.5 * 2^23.
+GOSSAMER_INLINE V16i round_to_int(const V16f& x) { return bits_as<V16i>(x + 12582912.0f) - 0x4b400000; }
 
 // Integers below 2^51 in size as doubles: exact, and fast where the processor has no such conversion.
 GOSSAMER_INLINE V8d small_to_double(const V8i& x) { return bits_as<V8d>(x + kRoundBits) - kRound; }
@@ -139,8 +142,7 @@ inline V8d lgamma8(const V8d& x) {
 // Relative error about 1e-7 in [-87, 87], clamped outside.
 GOSSAMER_INLINE V16f exp16(V16f x) {
   const V16f top = 87.0f;
-  x = pick(x > top, top, x);
-  x = pick(x < -top, -top, x);
+  x = larger(-top, smaller(top, x));
   const V16f shifted = x * 1.44269504088896341f + 12582912.0f;
   const V16f n = shifted - 12582912.0f;
   x = x - n * 0.693359375f;

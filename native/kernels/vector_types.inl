@@ -134,6 +134,28 @@ GOSSAMER_INLINE To bits_as(const From& from) {
   return to;
 }
 
+// a < b ? a : b and a > b ? a : b in each slot: b, where one of them is NaN. That is the rule of x86's instructions,
+// but gcc does not use them.
+#define GOSSAMER_EXTREME(name, op, instruction)                                                        \
+  template <class V>                                                                                   \
+  GOSSAMER_INLINE V name(const V& a, const V& b) {                                                     \
+    return V::zip(a, b, [](const typename V::Part& x, const typename V::Part& y) -> typename V::Part { \
+      GOSSAMER_EXTREME_OF_REGISTERS(instruction)                                                       \
+      return x op y ? x : y;                                                                           \
+    });                                                                                                \
+  }
+#if defined(GOSSAMER_AVX512)
+#define GOSSAMER_EXTREME_OF_REGISTERS(instruction)                                                          \
+  if constexpr (sizeof(x) == 64 && V::kSize == 8) return _mm512_##instruction##_pd((__m512d)x, (__m512d)y); \
+  if constexpr (sizeof(x) == 64 && V::kSize == 4) return _mm512_##instruction##_ps((__m512)x, (__m512)y);
+#else
+#define GOSSAMER_EXTREME_OF_REGISTERS(instruction)
+#endif
+GOSSAMER_EXTREME(smaller, <, min)
+GOSSAMER_EXTREME(larger, >, max)
+#undef GOSSAMER_EXTREME
+#undef GOSSAMER_EXTREME_OF_REGISTERS
+
 // One register from two halves. Written to memory, they could not be read together without a stall.
 template <class Whole, class Half>
 GOSSAMER_INLINE Whole join(const Half& low, const Half& high) {

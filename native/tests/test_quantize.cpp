@@ -26,7 +26,7 @@ Gradients random_gradients(std::int64_t n, Random& random) {
 
 GradientStats stats_of(const Gradients& g, bool with_hessian) {
   GradientStats stats;
-  kernels().gradient_stats(g.gradient.data(), with_hessian ? g.hessian.data() : nullptr, g.size(), 8, stats);
+  kernels().gradient_stats(g.gradient.data(), with_hessian ? g.hessian.data() : nullptr, g.size(), 8, &stats, 1);
   return stats;
 }
 
@@ -158,16 +158,17 @@ TEST_SUITE("quantize") {
     Random random(40);
     Gradients g = random_gradients(1000, random);
     GradientStats all;
-    kernels().gradient_stats(g.gradient.data(), g.hessian.data(), 1000, 1, all);
+    kernels().gradient_stats(g.gradient.data(), g.hessian.data(), 1000, 1, &all, 1);
     GradientStats parts[2];
-    kernels().gradient_stats(g.gradient.data(), g.hessian.data(), 333, 1, parts[0]);
-    kernels().gradient_stats(g.gradient.data() + 333, g.hessian.data() + 333, 667, 1, parts[1]);
+    kernels().gradient_stats(g.gradient.data(), g.hessian.data(), 333, 1, &parts[0], 1);
+    kernels().gradient_stats(g.gradient.data() + 333, g.hessian.data() + 333, 667, 1, &parts[1], 1);
     add_stats(parts[0], parts[1]);
     std::reverse(g.gradient.begin(), g.gradient.end());
     std::reverse(g.hessian.begin(), g.hessian.end());
-    GradientStats reversed;
-    kernels().gradient_stats(g.gradient.data(), g.hessian.data(), 1000, 1, reversed);
-    for (const GradientStats& other : {parts[1], reversed}) {
+    GradientStats reversed[4];
+    kernels().gradient_stats(g.gradient.data(), g.hessian.data(), 1000, 1, reversed, 4);
+    for (int i = 1; i < 4; ++i) add_stats(reversed[i], reversed[0]);
+    for (const GradientStats& other : {parts[1], reversed[0]}) {
       for (int e = 0; e < 256; ++e) {
         CHECK(other.gradient_exponents[e] == all.gradient_exponents[e]);
         CHECK(other.hessian_exponents[e] == all.hessian_exponents[e]);
@@ -189,6 +190,44 @@ TEST_SUITE("quantize") {
         layout.hessian_unit = form == Form::wide ? 0x1.0p-23 : 0x1.0p-10;
         check_rounding(g, layout);
       }
+    }
+  }
+
+  // Packed rows are rounded in single precision where the units allow it.
+  TEST_CASE("rows beyond the limits, ties and tiny values are rounded as in double precision") {
+    constexpr float kInfinity = std::numeric_limits<float>::infinity();
+    constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
+    for (const double unit : {0x1.0p-10, 0x1.0p-119, 0x1.0p-121, 0x1.0p119, 0x1.0p121}) {
+      CellLayout layout = layout_of(Form::packed);
+      layout.gradient_unit = layout.hessian_unit = unit;
+      Gradients g;
+      for (int copies = 0; copies < 5; ++copies) {
+        for (const float x : {0.0f, 0.5f, 1.5f, 2.5f, 0.49999997f, 1e-30f, 8190.5f, 8191.5f, 8192.5f, 1e9f, 1e30f}) {
+          for (const float sign : {1.0f, -1.0f}) {
+            g.gradient.push_back(sign * static_cast<float>(x * unit));
+            g.hessian.push_back(static_cast<float>(x * unit));
+          }
+        }
+        for (const float x : {kNaN, kInfinity, -kInfinity, 1e-45f, 1e-38f, 3e38f}) {
+          g.gradient.push_back(x);
+          g.hessian.push_back(x < 0.0f ? -x : x);
+        }
+      }
+      at_every_level([&] {
+        const Quantized q = quantize(g, layout);
+        check_sums(q);
+        const auto rounded = [unit](float x, std::int64_t least, std::int64_t most) {
+          double scaled = static_cast<double>(x) / unit;
+          scaled = scaled < static_cast<double>(most) ? scaled : static_cast<double>(most);  // NaN, too
+          return std::max(static_cast<std::int64_t>(std::nearbyint(scaled)), least);
+        };
+        std::int64_t wrong = 0;
+        for (std::size_t i = 0; i < g.gradient.size(); ++i) {
+          wrong += q.gradient[i] != rounded(g.gradient[i], -layout.gradient_limit, layout.gradient_limit);
+          wrong += q.hessian[i] != rounded(g.hessian[i], 0, layout.hessian_limit);
+        }
+        CHECK(wrong == 0);
+      });
     }
   }
 
