@@ -70,30 +70,42 @@ int64_t split_bits(const SplitBitsArgs& a) {
 
 #if defined(GOSSAMER_AVX512)
 
-// The places of the set bits as bytes, of which sixteen at a time become rows. Returns how many words were listed.
-__attribute__((target("avx512vbmi2"))) int64_t list_bytes(const uint64_t* words, int64_t n_words, RowIdx first_row,
-                                                          RowIdx*& out, const RowIdx* end) {
+// The places of the set bits of a word as bytes, of which sixteen at a time become rows. Always stores kStores times
+// sixteen rows: whether a word has more bits is hard to predict. Returns the number of bits.
+template <int kStores>
+__attribute__((target("avx512vbmi2"))) inline int list_word(uint64_t word, int64_t first_row, RowIdx* out) {
   alignas(64) static constexpr uint8_t kPlaces[64] = {0,  1,  2,  3,  4,  5,  6,  7,  8,  9,  10, 11, 12, 13, 14, 15,
                                                       16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31,
                                                       32, 33, 34, 35, 36, 37, 38, 39, 40, 41, 42, 43, 44, 45, 46, 47,
                                                       48, 49, 50, 51, 52, 53, 54, 55, 56, 57, 58, 59, 60, 61, 62, 63};
-  const __m512i places = _mm512_load_si512(kPlaces);
+  const __m512i set = _mm512_maskz_compress_epi8(word, _mm512_load_si512(kPlaces));
+  const __m512i first = _mm512_set1_epi32(static_cast<int>(first_row));
+  const int n = __builtin_popcountll(word);
+  const auto store = [&](int from, __m128i bytes) __attribute__((always_inline, target("avx512vbmi2"))) {
+    _mm512_storeu_si512(out + from, _mm512_add_epi32(first, _mm512_cvtepu8_epi32(bytes)));
+  };
+  store(0, _mm512_castsi512_si128(set));
+  if (kStores > 1 || n > 16) store(16, _mm512_extracti32x4_epi32(set, 1));
+  if (kStores > 2 || n > 32) store(32, _mm512_extracti32x4_epi32(set, 2));
+  if (n > 48) store(48, _mm512_extracti32x4_epi32(set, 3));
+  return n;
+}
+
+// Returns how many words were listed.
+__attribute__((target("avx512vbmi2"))) int64_t list_bytes(const uint64_t* words, int64_t n_words, RowIdx first_row,
+                                                          RowIdx*& out, const RowIdx* end) {
+  constexpr int64_t kWords = 8;  // are listed in the same way
   int64_t w = 0;
-  for (; w < n_words && out + 64 <= end; ++w) {  // all slots of a register are stored
-    const __m512i set = _mm512_maskz_compress_epi8(words[w], places);
-    const __m512i first = _mm512_set1_epi32(static_cast<int>(first_row + 64 * w));
-    const int n = __builtin_popcountll(words[w]);
-    const auto store = [&](int from, __m128i bytes) __attribute__((always_inline)) {
-      _mm512_storeu_si512(out + from, _mm512_add_epi32(first, _mm512_cvtepu8_epi32(bytes)));
+  for (; w + kWords <= n_words && out + 64 * kWords <= end; w += kWords) {  // all slots of a register are stored
+    int n = 0;
+    for (int64_t k = 0; k < kWords; ++k) n += __builtin_popcountll(words[w + k]);
+    const auto list = [&](auto stores) __attribute__((target("avx512vbmi2"))) {
+      for (int64_t k = w; k < w + kWords; ++k)
+        out += list_word<decltype(stores)::value>(words[k], first_row + 64 * k, out);
     };
-    store(0, _mm512_castsi512_si128(set));
-    if (n > 16) {
-      store(16, _mm512_extracti32x4_epi32(set, 1));
-      if (n > 32) store(32, _mm512_extracti32x4_epi32(set, 2));
-      if (n > 48) store(48, _mm512_extracti32x4_epi32(set, 3));
-    }
-    out += n;
+    n > 10 * kWords ? list(Constant<3>{}) : list(Constant<1>{});
   }
+  for (; w < n_words && out + 64 <= end; ++w) out += list_word<1>(words[w], first_row + 64 * w, out);
   return w;
 }
 
