@@ -71,6 +71,12 @@ struct Spreader {
   }
 };
 
+// Cells that wrap around are right again once all their rows are taken out.
+template <class Ops>
+inline void negate(typename Ops::Cell* values, int64_t n) {
+  for (int64_t i = 0; i < n; ++i) values[i] = Ops::negative(values[i]);
+}
+
 // A chunk of rows is added some lanes at a time, so that their cells stay in the first-level cache.
 // Gathered rows are first copied to a compact buffer.
 constexpr int64_t kChunkRows = 1024;
@@ -85,14 +91,11 @@ struct NextRows {
   const RowIdx* rows;
   int64_t stride;
   int64_t n;
-  int64_t second;  // from the first row that is prefetched at a time to the other one; 0: there is one
 
   // While rows i and i + 1 are added. Always inlined: gcc takes a function that only prefetches for one without effect
   // and drops it.
   __attribute__((always_inline)) void prefetch(int64_t i) const {
-    if (i + 2 > n) return;
-    __builtin_prefetch(bins + rows[i] * stride, 0, 2);
-    __builtin_prefetch(bins + rows[i + second] * stride, 0, 2);
+    if (i + 2 <= n) __builtin_prefetch(bins + rows[i] * stride, 0, 2);
   }
 };
 
@@ -135,26 +138,72 @@ void copy_rows(const BuildArgs& a, int64_t begin, int64_t n, uint8_t* __restrict
   }
 }
 
+// Adds a row to kLanes lanes; `row` begins with the first of them.
+template <class Ops, int kLaneCells, int kLanes>
+GOSSAMER_INLINE void add_row(const uint8_t* row, const typename Ops::Cell& value, typename Ops::Cell* cells) {
+  uint64_t eight;
+  memcpy(&eight, row, 8);  // may read past the row: arrays end with slack
+  update<Ops, kLaneCells, (kLanes < 8 ? kLanes : 8)>(cells, eight, value);
+  if constexpr (kLanes > 8) {
+    memcpy(&eight, row + 8, 8);
+    update<Ops, kLaneCells, kLanes - 8>(cells + 8 * kLaneCells, eight, value);
+  }
+}
+
+// Calls add(row, value) for each listed row where it is: without a second pass, a copy is not worth its store.
+template <class Ops, class Add>
+GOSSAMER_INLINE void for_listed(const BuildArgs& a, int64_t row_bytes, Add add) {
+  constexpr int64_t kRowsAhead = 128;
+  const auto* const bins = static_cast<const uint8_t*>(a.bins);
+  const auto* const all_values = static_cast<const typename Ops::Row*>(a.row_values);
+  const Spreader spread(*a.layout);
+  const RowIdx* const rows = a.rows;
+  const int64_t n = a.n_rows;
+  int64_t i = 0;
+  for (; i + 8 <= n; i += 8) {
+    alignas(64) typename Ops::Cell values[8];
+    spread.eight(all_values, rows + i, values);
+    if (a.take_out) negate<Ops>(values, 8);
+    const int64_t ahead = i + kRowsAhead + 8 <= n ? i + kRowsAhead : i;
+    for (int64_t k = 0; k < 8; ++k) {
+      const int64_t far = rows[ahead + k];
+      __builtin_prefetch(bins + far * row_bytes, 0, 2);
+      __builtin_prefetch(all_values + far, 0, 2);
+      add(bins + rows[i + k] * row_bytes, values[k]);
+    }
+  }
+  for (; i < n; ++i) {
+    typename Ops::Cell value = spread(all_values[rows[i]]);
+    if (a.take_out) value = Ops::negative(value);
+    add(bins + rows[i] * row_bytes, value);
+  }
+}
+
 // Not inlined: gcc then keeps everything in registers.
+template <class Ops, int kLaneCells, int kLanes>
+__attribute__((noinline)) void add_listed(const BuildArgs& a, typename Ops::Cell* cells) {
+  for_listed<Ops>(a, a.row_stride,
+                  [cells, lane = a.first_lane](const uint8_t* row, const typename Ops::Cell& value)
+                      __attribute__((always_inline)) { add_row<Ops, kLaneCells, kLanes>(row + lane, value, cells); });
+}
+
+template <class Ops, int kLaneCells, int kLanes = Ops::kMaxLanes>
+void add_listed_pass(const BuildArgs& a, typename Ops::Cell* cells) {
+  if (a.n_lanes == kLanes) return add_listed<Ops, kLaneCells, kLanes>(a, cells);
+  if constexpr (kLanes > 1) add_listed_pass<Ops, kLaneCells, kLanes - 1>(a, cells);
+}
+
+// Not inlined, likewise.
 template <class Ops, int kLaneCells, int kLanes, class Next>
 __attribute__((noinline)) void add_lanes(const uint8_t* bins, int64_t stride, const typename Ops::Cell* values,
                                          int64_t n, typename Ops::Cell* cells, Next next) {
-  const auto add_row = [cells](const uint8_t* row, typename Ops::Cell value) __attribute__((always_inline)) {
-    uint64_t eight;
-    memcpy(&eight, row, 8);  // may read past the row: arrays end with slack
-    update<Ops, kLaneCells, (kLanes < 8 ? kLanes : 8)>(cells, eight, value);
-    if constexpr (kLanes > 8) {
-      memcpy(&eight, row + 8, 8);
-      update<Ops, kLaneCells, kLanes - 8>(cells + 8 * kLaneCells, eight, value);
-    }
-  };
   int64_t i = 0;
   for (; i + 2 <= n; i += 2, bins += 2 * stride) {
     next.prefetch(i);
-    add_row(bins, values[i]);
-    add_row(bins + stride, values[i + 1]);
+    add_row<Ops, kLaneCells, kLanes>(bins, values[i], cells);
+    add_row<Ops, kLaneCells, kLanes>(bins + stride, values[i + 1], cells);
   }
-  if (i < n) add_row(bins, values[i]);
+  if (i < n) add_row<Ops, kLaneCells, kLanes>(bins, values[i], cells);
 }
 
 template <class Ops, int kLaneCells, class Next, int kLanes = Ops::kMaxLanes>
@@ -164,18 +213,21 @@ void add_pass(int n_lanes, const uint8_t* bins, int64_t stride, const typename O
   if constexpr (kLanes > 1) add_pass<Ops, kLaneCells, Next, kLanes - 1>(n_lanes, bins, stride, values, n, cells, next);
 }
 
-// Makes the bins and values of `n` rows from row `begin` of the arguments contiguous; row_bytes is
-// a power of two. Returns where the bins are.
+// The values of rows in the order of the table, from row `begin` of the arguments on. Returns where their bins are.
 template <class Ops>
-inline const uint8_t* load_chunk(const BuildArgs& a, int64_t begin, int64_t n, int64_t row_bytes, uint8_t* bins,
-                                 typename Ops::Cell* values) {
-  if (a.rows == nullptr) {
-    const Spreader spread(*a.layout);
-    const auto* const rows = static_cast<const typename Ops::Row*>(a.row_values) + a.first_row + begin;
-    for (int64_t i = 0; i < n; ++i) values[i] = spread(rows[i]);
-    return static_cast<const uint8_t*>(a.bins) + (a.first_row + begin) * row_bytes;
-  }
-  switch (row_bytes) {
+inline const uint8_t* load_in_order(const BuildArgs& a, int64_t begin, int64_t n, int64_t row_bytes,
+                                    typename Ops::Cell* values) {
+  const Spreader spread(*a.layout);
+  const auto* const rows = static_cast<const typename Ops::Row*>(a.row_values) + a.first_row + begin;
+  for (int64_t i = 0; i < n; ++i) values[i] = spread(rows[i]);
+  return static_cast<const uint8_t*>(a.bins) + (a.first_row + begin) * row_bytes;
+}
+
+// Copies the bins and values of listed rows, which have a byte a lane.
+template <class Ops>
+inline const uint8_t* load_listed(const BuildArgs& a, int64_t begin, int64_t n, uint8_t* bins,
+                                  typename Ops::Cell* values) {
+  switch (a.row_stride) {  // a power of two
     case 1: copy_rows<Ops, 1>(a, begin, n, bins, values); break;
     case 2: copy_rows<Ops, 2>(a, begin, n, bins, values); break;
     case 4: copy_rows<Ops, 4>(a, begin, n, bins, values); break;
@@ -186,18 +238,12 @@ inline const uint8_t* load_chunk(const BuildArgs& a, int64_t begin, int64_t n, i
   return bins;
 }
 
-// Cells that wrap around are right again once all their rows are taken out.
-template <class Ops>
-inline void negate(typename Ops::Cell* values, int64_t n) {
-  for (int64_t i = 0; i < n; ++i) values[i] = Ops::negative(values[i]);
-}
-
-// What is prefetched during a pass over the rows before row `end` of the arguments: listed rows in the first two
-// passes, or all of them if there is one pass.
-inline NextRows rows_after(const BuildArgs& a, int64_t end, int64_t row_bytes, int64_t passes, int64_t pass) {
+// What is prefetched during a pass over the rows before row `end` of the arguments: every other listed row in the first
+// pass, the rest in the second one.
+inline NextRows rows_after(const BuildArgs& a, int64_t end, int64_t row_bytes, int64_t pass) {
   const int64_t after = a.n_rows - end < kChunkRows ? a.n_rows - end : kChunkRows;
   if (pass > 1 || after < 2) return {};
-  return {static_cast<const char*>(a.bins), a.rows + end + pass, row_bytes, after, passes == 1 ? 1 : 0};
+  return {static_cast<const char*>(a.bins), a.rows + end + pass, row_bytes, after};
 }
 
 // The same for rows in order: bins in the first pass, values in the second one.
@@ -303,9 +349,13 @@ void build_lanes(const BuildArgs& a) {
   auto* const cells = static_cast<Cell*>(a.cells);
   Pass passes[kMaxRowBytes];
   const int n_passes = list_passes(a, Ops::kMaxLanes, passes);
+  if (a.rows != nullptr && n_passes == 1 && passes[0].common == nullptr) {
+    return add_listed_pass<Ops, kLaneCells>(a, cells + a.first_lane * kLaneCells);
+  }
   for (int64_t begin = 0; begin < a.n_rows; begin += kChunkRows) {
     const int64_t n = a.n_rows - begin < kChunkRows ? a.n_rows - begin : kChunkRows;
-    const uint8_t* const chunk = load_chunk<Ops>(a, begin, n, a.row_stride, bins, values);
+    const uint8_t* const chunk = a.rows == nullptr ? load_in_order<Ops>(a, begin, n, a.row_stride, values)
+                                                   : load_listed<Ops>(a, begin, n, bins, values);
     if (a.take_out) negate<Ops>(values, n);
     Cell sum{};
     if (a.n_common > 0) {
@@ -326,7 +376,7 @@ void build_lanes(const BuildArgs& a) {
       if (a.rows == nullptr) {
         add(in_order_after<Ops>(a, begin + n, a.row_stride, p));
       } else {
-        add(rows_after(a, begin + n, a.row_stride, n_passes, p));
+        add(rows_after(a, begin + n, a.row_stride, p));
       }
     }
   }
@@ -353,20 +403,18 @@ inline void update_u16(typename Ops::Cell* __restrict cells, const int32_t* offs
   if constexpr (kLanes > 1) update_u16<Ops, kLanes - 1>(cells, offset + 1, bins >> 16, value);
 }
 
-template <class Ops, int kLanes, class Next>
-void add_lanes_u16(const BuildArgs& a, const uint8_t* bins, const typename Ops::Cell* values, int64_t n, Next next) {
+template <class Ops, int kLanes>
+__attribute__((noinline)) void build_lanes_u16(const BuildArgs& a) {
   auto* const cells = static_cast<typename Ops::Cell*>(a.cells);
   const int64_t row_bytes = a.row_stride * 2;
   int32_t offset[kLanes];
   for (int k = 0; k < kLanes; ++k) offset[k] = a.lane_offset[a.first_lane + k];
-  for (int64_t i = 0; i < n; ++i, bins += row_bytes) {
-    if (i % 2 == 0) next.prefetch(i);
-    const typename Ops::Cell value = values[i];
+  const auto add = [&](const uint8_t* row, const typename Ops::Cell& value) __attribute__((always_inline)) {
     const auto four = [&](auto from) {
       constexpr int kFrom = decltype(from)::value;
       if constexpr (kFrom < kLanes) {
         uint64_t lanes;
-        memcpy(&lanes, bins + 2 * kFrom, 8);  // may read past the row: arrays end with slack
+        memcpy(&lanes, row + 2 * (a.first_lane + kFrom), 8);  // may read past the row: arrays end with slack
         update_u16<Ops, (kLanes - kFrom < 4 ? kLanes - kFrom : 4)>(cells, offset + kFrom, lanes, value);
       }
     };
@@ -374,34 +422,28 @@ void add_lanes_u16(const BuildArgs& a, const uint8_t* bins, const typename Ops::
     four(Constant<4>{});
     four(Constant<8>{});
     four(Constant<12>{});
-  }
-}
-
-template <class Ops, class Next, int kLanes = 16>
-void add_pass_u16(const BuildArgs& a, const uint8_t* bins, const typename Ops::Cell* values, int64_t n, Next next) {
-  if (a.n_lanes == kLanes) return add_lanes_u16<Ops, kLanes>(a, bins, values, n, next);
-  if constexpr (kLanes > 1) add_pass_u16<Ops, Next, kLanes - 1>(a, bins, values, n, next);
-}
-
-template <class Ops>
-void build_lanes_u16(const BuildArgs& a) {
-  alignas(64) uint8_t bins[kChunkRows * kMaxRowBytes + 8];
+  };
+  if (a.rows != nullptr) return for_listed<Ops>(a, row_bytes, add);
   alignas(64) typename Ops::Cell values[kChunkRows];
-  const int64_t row_bytes = a.row_stride * 2;
   for (int64_t begin = 0; begin < a.n_rows; begin += kChunkRows) {
     const int64_t n = a.n_rows - begin < kChunkRows ? a.n_rows - begin : kChunkRows;
-    const uint8_t* const chunk = load_chunk<Ops>(a, begin, n, row_bytes, bins, values);
+    const uint8_t* const rows = load_in_order<Ops>(a, begin, n, row_bytes, values);
     if (a.take_out) negate<Ops>(values, n);
-    const uint8_t* const lanes = chunk + 2 * a.first_lane;
-    if (a.rows == nullptr) {
-      add_pass_u16<Ops>(a, lanes, values, n, in_order_after<Ops>(a, begin + n, row_bytes, 0));
-    } else {
-      add_pass_u16<Ops>(a, lanes, values, n, rows_after(a, begin + n, row_bytes, 1, 0));
+    NextInOrder next = in_order_after<Ops>(a, begin + n, row_bytes, 0);
+    for (int64_t i = 0; i < n; ++i) {
+      if (i % 2 == 0) next.prefetch(i);
+      add(rows + i * row_bytes, values[i]);
     }
   }
 }
 
-void build_u16(const BuildArgs& a) { a.layout->wide ? build_lanes_u16<WideOps>(a) : build_lanes_u16<PackedOps>(a); }
+template <class Ops, int kLanes = 16>
+void build_pass_u16(const BuildArgs& a) {
+  if (a.n_lanes == kLanes) return build_lanes_u16<Ops, kLanes>(a);
+  if constexpr (kLanes > 1) build_pass_u16<Ops, kLanes - 1>(a);
+}
+
+void build_u16(const BuildArgs& a) { a.layout->wide ? build_pass_u16<WideOps>(a) : build_pass_u16<PackedOps>(a); }
 
 // Rows have different lengths. Where the cells do not fit a second-level cache, those of the next rows are prefetched.
 template <class Ops, class Code, bool kFarCells>
