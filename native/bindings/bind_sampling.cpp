@@ -128,7 +128,7 @@ void bind_sampling(nb::module_& m) {
       .def("sample_goss", &sample_goss, "n_top"_a, "n_other"_a, "key"_a, "gradient"_a.noconvert(),
            "hessian"_a.noconvert(), "rows"_a.noconvert(), "n_threads"_a,
            "Keeps the rows of largest score and draws others, whose gradients are weighted.\n\n"
-           "Rows without scores are scored with reg = 0. "
+           "Rows without scores are scored with reg = 0.\n"
            "The first n_top + n_other of `rows` become the sample, in increasing order.")
       .def("sample_mvs", &sample_mvs, "n_expected"_a, "key"_a, "gradient"_a.noconvert(), "hessian"_a.noconvert(),
            "rows"_a.noconvert(), "n_threads"_a,

@@ -155,13 +155,14 @@ class BinMatrix {
   std::int64_t n_dropped() const { return n_dropped_; }
 
  private:
+  class Taken;
   class Placer;
   void plan_groups();
   void take_from_pages(Team& team, RowPages& pages, std::span<const RowIdx> rows);
   void clear(Team& team);
   void zero_lanes();
   void fill_plain(Team& team, const MatrixView& matrix);
-  bool fill_entries(Team& team, const EntrySource& source, const EntryCounts* counts, Use use);
+  bool fill_entries(Team& team, EntrySource& source, const EntryCounts* counts, Use use);
   std::uint32_t lane_value(const Group& group, std::int64_t row, std::int64_t lane) const;
   void set_lane_value(Group& group, std::int64_t row, std::int64_t lane, std::uint32_t value);
   void keep_odd_entries(std::vector<Entry> odd);

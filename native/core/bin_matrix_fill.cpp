@@ -1,7 +1,9 @@
 // The part of the binned table that takes data in.
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cstring>
+#include <deque>
 #include <numeric>
 #include <stdexcept>
 
@@ -18,10 +20,53 @@ constexpr std::int64_t kTileRows = 256;  // a tile's input and output stay in th
 
 }  // namespace
 
+// Which bundles of a row are taken, for lanes of one byte: divisions are slow.
+class BinMatrix::Taken {
+ public:
+  explicit Taken(const BinMatrix& matrix) : by_feature_(matrix.features_.size()) {
+    for (const Group& group : matrix.groups_) {
+      for (std::size_t lane = 0; lane < group.lanes.size() && !group.two_bytes; ++lane) {
+        for (const Digit& digit : group.lanes[lane].digits) {
+          if (!digit.bundle) continue;
+          auto& table = tables_.emplace_back();
+          for (std::int32_t value = 0; value < 256; ++value) table[at(value)] = value / digit.stride % digit.radix != 0;
+          for (const std::int32_t f : digit.features) by_feature_[at(f)] = table.data();
+        }
+      }
+    }
+  }
+
+  // By lane value: 1 if the bundle of the feature is taken. nullptr: the feature has none, or its lane has two bytes.
+  const std::uint8_t* of(std::size_t feature) const { return by_feature_[feature]; }
+
+  std::vector<OneHotPlace> one_hot_places(BinMatrix& matrix) const {
+    std::vector<OneHotPlace> places(by_feature_.size());
+    for (Group& group : matrix.groups_) {
+      for (std::size_t lane = 0; lane < group.lanes.size(); ++lane) {
+        for (const Digit& digit : group.lanes[lane].digits) {
+          const auto is_one_hot = [&](std::int32_t f) {
+            return matrix.features_[at(f)].one_hot() && of(at(f)) != nullptr;
+          };
+          if (!std::all_of(digit.features.begin(), digit.features.end(), is_one_hot)) continue;
+          for (const std::int32_t f : digit.features) {
+            places[at(f)] = {group.bins8.data() + lane, of(at(f)), static_cast<std::uint8_t>(group.row_stride),
+                             static_cast<std::uint8_t>(matrix.features_[at(f)].first_value * digit.stride)};
+          }
+        }
+      }
+    }
+    return places;
+  }
+
+ private:
+  std::deque<std::array<std::uint8_t, 256>> tables_;
+  std::vector<const std::uint8_t*> by_feature_;
+};
+
 // Puts entries of features in lanes where they belong; one per stretch of rows.
 class BinMatrix::Placer {
  public:
-  Placer(BinMatrix& matrix, Use use) : is_training_(use != Use::other) {
+  Placer(BinMatrix& matrix, const Taken& taken, Use use) : is_training_(use != Use::other) {
     places_.reserve(matrix.features_.size());
     for (const Feature& feature : matrix.features_) {
       Place place;
@@ -36,6 +81,7 @@ class BinMatrix::Placer {
         place.zero_bin = feature.zero_bin;
         place.stride = feature.stride;
         place.first_value = feature.first_value;
+        place.taken = taken.of(places_.size());
         // Of a lane of its own every value but zero is taken.
         place.taken_modulo = feature.shared ? feature.stride * feature.radix : 0;
       }
@@ -55,7 +101,7 @@ class BinMatrix::Placer {
   std::vector<Entry> odd;  // what did not fit its bundle
 
  private:
-  // What placing takes of a feature and its group, in half a cache line.
+  // What placing takes of a feature and its group.
   struct Place {
     void* lane = nullptr;
     bool two_bytes = false;
@@ -66,6 +112,7 @@ class BinMatrix::Placer {
     std::int32_t stride = 1;
     std::int32_t first_value = 0;
     std::int32_t taken_modulo = 0;
+    const std::uint8_t* taken = nullptr;
   };
 
   template <class Bin>
@@ -77,8 +124,7 @@ class BinMatrix::Placer {
       lane = static_cast<Bin>(lane + (entry.bin - place.zero_bin) * place.stride);
       return true;
     }
-    const std::int32_t taken = place.taken_modulo == 0 ? lane : lane % place.taken_modulo / place.stride;
-    if (taken == 0 && fits) {
+    if (!is_taken(place, lane) && fits) {
       const std::int32_t other = entry.bin - (entry.bin > place.zero_bin);
       lane = static_cast<Bin>(lane + (place.first_value + other) * place.stride);
     } else if (is_training_) {
@@ -90,11 +136,16 @@ class BinMatrix::Placer {
     return true;
   }
 
+  static bool is_taken(const Place& place, std::int32_t lane) {
+    if (place.taken != nullptr) return place.taken[lane] != 0;
+    return place.taken_modulo == 0 ? lane != 0 : lane % place.taken_modulo >= place.stride;
+  }
+
   std::vector<Place> places_;
   bool is_training_;
 };
 
-bool BinMatrix::fill_entries(Team& team, const EntrySource& source, const EntryCounts* counts, Use use) {
+bool BinMatrix::fill_entries(Team& team, EntrySource& source, const EntryCounts* counts, Use use) {
   const Stretches stretches(n_rows_, team.n_threads());
   EntryCounts own_counts;
   // Where zero is missing, only counting tells whether some row is.
@@ -110,16 +161,18 @@ bool BinMatrix::fill_entries(Team& team, const EntrySource& source, const EntryC
       features_[at(storage_.loose[c])].entries = static_cast<std::int32_t>(c);
     }
   }
+  const Taken taken(*this);
+  source.write_to(taken.one_hot_places(*this));
   std::atomic<bool> stop = false;
   std::vector<std::vector<Entry>> odd(at(stretches.n));
   std::vector<std::int64_t> dropped(at(stretches.n));
   std::vector<std::atomic<bool>> missing_seen(features_.size());
   team.for_each(stretches.n, [&](std::int64_t s, int) {
-    Placer placer(*this, use);
+    Placer placer(*this, taken, use);
     std::unique_ptr<ColumnWriter> writer;
     if (!storage_.loose.empty()) writer = std::make_unique<ColumnWriter>(sparse_, column_of, *counts, s);
     const auto reader = source.read(stretches.begin(s), stretches.begin(s + 1));
-    std::vector<Entry> entries;
+    std::span<const Entry> entries;
     while (!stop.load(std::memory_order_relaxed) && reader->next(entries)) {
       for (const Entry& entry : entries) {
         const bool kept = (writer && writer->write(entry)) || placer.put(entry);
@@ -503,7 +556,8 @@ SparseColumns BinMatrix::copy_sparse() const {
 void BinMatrix::set_sparse(const SparseColumns& columns) {
   zero_lanes();
   sparse_ = {};
-  Placer placer(*this, Use::other);
+  const Taken taken(*this);
+  Placer placer(*this, taken, Use::other);
   std::vector<Entry> loose;
   for (std::int64_t c = 0; c < columns.n_columns(); ++c) {
     const auto rows = columns.rows_of(c);

@@ -202,6 +202,8 @@ class BinnedSource : public EntrySource {
 
 template <class T, class Index>
 class RowSource final : public BinnedSource<RowSource<T, Index>, T> {
+  using Float = FloatOf<T>;
+
  public:
   RowSource(const SparseView& view, TypedSparse<T, Index> sparse, const std::vector<Feature>& features,
             std::vector<char> wanted)
@@ -213,27 +215,47 @@ class RowSource final : public BinnedSource<RowSource<T, Index>, T> {
       by_column_[at(features[f].column)] = this->binner_.fact(static_cast<std::int64_t>(f));
     }
     for (std::size_t b = 0; b < batches_.size(); ++b) {
-      Fact<FloatOf<T>>& fact = by_column_[at(features[at(batches_.feature(b))].column)];
+      Fact<Float>& fact = by_column_[at(features[at(batches_.feature(b))].column)];
       if (fact.feature >= 0) fact.feature = -2 - static_cast<std::int32_t>(b);
+    }
+  }
+
+  void write_to(std::span<const OneHotPlace> places) override {
+    ones_.clear();
+    if (std::all_of(places.begin(), places.end(), [](const OneHotPlace& p) { return p.lane == nullptr; })) return;
+    ones_.assign(by_column_.size(), {});
+    for (std::size_t column = 0; column < by_column_.size(); ++column) {
+      const std::int32_t f = by_column_[column].feature;
+      if (f >= 0 && places[at(f)].lane != nullptr) ones_[column] = {places[at(f)], by_column_[column].bound};
     }
   }
 
   struct Reader final : EntryReader {
     Reader(const RowSource& s, std::int64_t begin, std::int64_t e)
         : source(s), row(begin), end(e), tile_rows(s.batches_.tile_rows()), batches(s.batches_) {}
-    bool next(std::vector<Entry>& entries) override {
-      entries.clear();
+    bool next(std::span<const Entry>& tile) override {
       if (row >= end) return false;
-      const auto& s = source.sparse_;
       const std::int64_t tile_end = std::min(row + tile_rows, end);
-      entries.resize(at(s.begin[tile_end] - s.begin[row] + 1));  // one more: what is not kept is written, too
-      Entry* to = entries.data();
+      // One more: what is not kept is written, too.
+      const std::size_t most = at(source.sparse_.begin[tile_end] - source.sparse_.begin[row] + 1);
+      if (entries.size() < most) entries.resize(most);
+      Entry* const first = entries.data();
+      tile = {first, batches.take(source.ones_.empty() ? read<false>(tile_end, first) : read<true>(tile_end, first))};
+      return true;
+    }
+    // Rows before tile_end. Returns where the next entry goes.
+    template <bool kHasOnes>
+    Entry* read(std::int64_t tile_end, Entry* to) {
+      const TypedSparse<T, Index> s = source.sparse_;  // a copy, and pointers: entries may be written to anything
+      const Fact<Float>* const facts = source.by_column_.data();
+      const One* const ones = source.ones_.data();
       for (; row < tile_end; ++row) {
         std::int64_t column = -1;
         for (std::int64_t e = s.begin[row]; e < s.begin[row + 1]; ++e) {
           column = s.index(e, column);
-          const auto& fact = source.by_column_[at(column)];
-          const auto value = static_cast<FloatOf<T>>(s.values[e]);
+          const auto value = static_cast<Float>(s.values[e]);
+          if (kHasOnes && ones[column].takes(row, value)) continue;
+          const Fact<Float>& fact = facts[column];
           if (fact.feature >= 0) {
             to = source.binner_.take(row, fact, value, to);
           } else if (fact.feature < -1) {
@@ -241,18 +263,34 @@ class RowSource final : public BinnedSource<RowSource<T, Index>, T> {
           }
         }
       }
-      entries.resize(at(batches.take(to) - entries.data()));
-      return true;
+      return to;
     }
     const RowSource& source;
     std::int64_t row, end, tile_rows;
-    typename Batches<FloatOf<T>>::Tile batches;
+    typename Batches<Float>::Tile batches;
+    std::vector<Entry> entries;
   };
 
  private:
+  struct One {
+    OneHotPlace place;
+    Float bound = 0;
+
+    // False: the value is left to others.
+    bool takes(std::int64_t row, Float value) const {
+      if (place.lane == nullptr || value != value) return false;
+      if (!(value > bound)) return true;  // zero's bin
+      std::uint8_t& in_lane = place.lane[row * place.row_stride];
+      if (place.taken[in_lane] != 0) return false;
+      in_lane = static_cast<std::uint8_t>(in_lane + place.value);
+      return true;
+    }
+  };
+
   TypedSparse<T, Index> sparse_;
-  Batches<FloatOf<T>> batches_;
-  std::vector<Fact<FloatOf<T>>> by_column_;
+  Batches<Float> batches_;
+  std::vector<Fact<Float>> by_column_;
+  std::vector<One> ones_;  // by column; empty: none
 };
 
 template <class T, class Index>
@@ -276,9 +314,9 @@ class ColumnSource final : public BinnedSource<ColumnSource<T, Index>, T> {
         next_entry.push_back(std::lower_bound(first, last, static_cast<Index>(begin)) - s.sparse_.indices);
       }
     }
-    bool next(std::vector<Entry>& entries) override {
-      entries.clear();
+    bool next(std::span<const Entry>& tile) override {
       if (row >= end) return false;
+      entries.clear();
       const std::int64_t tile_begin = row;
       row = std::min(row + tile_rows, end);
       const auto& s = source.sparse_;
@@ -294,11 +332,13 @@ class ColumnSource final : public BinnedSource<ColumnSource<T, Index>, T> {
           last = entry_row;
         }
       }
+      tile = entries;
       return true;
     }
     const ColumnSource& source;
     std::int64_t row, end, tile_rows;
     std::vector<std::int64_t> next_entry;
+    std::vector<Entry> entries;
   };
 
  private:
@@ -314,9 +354,9 @@ class DenseSource final : public BinnedSource<DenseSource<T>, T> {
 
   struct Reader final : EntryReader {
     Reader(const DenseSource& s, std::int64_t begin, std::int64_t e) : source(s), row(begin), end(e) {}
-    bool next(std::vector<Entry>& entries) override {
-      entries.clear();
+    bool next(std::span<const Entry>& tile) override {
       if (row >= end) return false;
+      entries.clear();
       const std::int64_t tile_begin = row;
       row = std::min(row + kRows, end);
       FloatOf<T> values[kRows];
@@ -336,11 +376,13 @@ class DenseSource final : public BinnedSource<DenseSource<T>, T> {
           if (x != 0) source.binner_.take(r, fact, x, entries);
         }
       }
+      tile = entries;
       return true;
     }
     static constexpr std::int64_t kRows = 128;
     const DenseSource& source;
     std::int64_t row, end;
+    std::vector<Entry> entries;
   };
 
  private:
@@ -373,7 +415,7 @@ EntryCounts count_entries(Team& team, const EntrySource& source, std::int64_t n_
   team.for_each(stretches.n, [&](std::int64_t s, int) {
     std::uint32_t* const count = counts.by_stretch.data() + s * n_features;
     const auto reader = source.read(stretches.begin(s), stretches.begin(s + 1));
-    std::vector<Entry> entries;
+    std::span<const Entry> entries;
     while (reader->next(entries)) {
       for (const Entry& e : entries) {
         ++count[at(e.feature)];
@@ -426,7 +468,7 @@ SparseColumns collect_rows(Team& team, const EntrySource& source, const std::vec
   team.for_each(stretches.n, [&](std::int64_t s, int) {
     ColumnWriter writer(columns, column_of, counts, s);
     const auto reader = source.read(stretches.begin(s), stretches.begin(s + 1));
-    std::vector<Entry> entries;
+    std::span<const Entry> entries;
     while (reader->next(entries)) {
       for (const Entry& e : entries) writer.write(e);
     }

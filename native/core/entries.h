@@ -48,14 +48,26 @@ struct SparseColumns {
 class EntryReader {
  public:
   virtual ~EntryReader() = default;
-  // The entries of the next tile; false when there is none.
-  virtual bool next(std::vector<Entry>& entries) = 0;
+  // The entries of the next tile, until the next call; false when there is none.
+  virtual bool next(std::span<const Entry>& entries) = 0;
+};
+
+// Where a one-hot feature is in a lane of one byte, if all features of its digit are one-hot. Rows that have it get
+// `value` more.
+struct OneHotPlace {
+  std::uint8_t* lane = nullptr;         // of row 0; nullptr: the feature is elsewhere
+  const std::uint8_t* taken = nullptr;  // by lane value: 1 if the digit is taken
+  std::uint8_t row_stride = 0;
+  std::uint8_t value = 0;
 };
 
 // Something entries can be read from, several stretches at a time.
 class EntrySource {
  public:
   virtual ~EntrySource() = default;
+  // Readers that are made later may write entries to these places, one for each feature, instead of returning them.
+  // They return entries whose digit is taken.
+  virtual void write_to(std::span<const OneHotPlace>) {}
   virtual std::unique_ptr<EntryReader> read(std::int64_t begin, std::int64_t end) const = 0;
   virtual bool wants(std::size_t feature) const = 0;
   std::int64_t n_rows = 0;

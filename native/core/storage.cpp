@@ -87,7 +87,7 @@ Sample read_sample(const EntrySource& source, std::size_t n_features) {
   constexpr std::int64_t kRows = 512;
   constexpr std::size_t kEntries = std::size_t{1} << 20;
   const std::int64_t n_blocks = (source.n_rows + kRows - 1) / kRows;
-  std::vector<Entry> entries;
+  std::span<const Entry> entries;
   Sample sample;
   sample.counts.n_features = static_cast<std::int64_t>(n_features);
   sample.counts.by_stretch.assign(n_features, 0);

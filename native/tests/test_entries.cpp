@@ -34,7 +34,7 @@ std::vector<Item> read_all(const EntrySource& source, std::size_t n_features, st
   std::vector<std::int64_t> last_row(n_features, -1);
   std::vector<std::int32_t> last_feature(at(source.n_rows), -1);
   const auto reader = source.read(begin, end);
-  std::vector<Entry> entries;
+  std::span<const Entry> entries;
   std::int64_t n_disordered = 0;
   while (reader->next(entries)) {
     for (const Entry& e : entries) {
@@ -253,6 +253,49 @@ TEST_SUITE("entries") {
         CHECK(read_all(*source, features.size(), begin, end) == naive_entries(table, features, wanted, begin, end));
       }
     }
+  }
+
+  TEST_CASE("entries of one-hot features are written to their places, unless these are taken") {
+    constexpr std::int64_t kRows = 1000;
+    constexpr std::int64_t kStride = 2;
+    const std::vector<Feature> features(4, make_feature(0, {0.5, kInfinity}, MissingKind::nan));
+    Random random(34);
+    Table<float> table = random_table<float>(kRows, 4, 0.4, random);
+    table(5, 0) = table(6, 1) = NAN;
+    std::vector<Feature> own = features;
+    for (std::int32_t c = 0; c < 4; ++c) own[at(c)].column = c;
+    // Features 0 and 1 share a digit, 3 has the next one of the same lane; 2 has no place.
+    std::array<std::uint8_t, 256> first_taken{}, second_taken{};
+    for (std::size_t value = 0; value < 256; ++value) {
+      first_taken[value] = value % 3 != 0;
+      second_taken[value] = value / 3 % 2 != 0;
+    }
+    std::vector<std::uint8_t> lanes(kRows * kStride, 0);
+    std::uint8_t* const lane = lanes.data() + 1;
+    const std::vector<OneHotPlace> places{{lane, first_taken.data(), kStride, 1},
+                                          {lane, first_taken.data(), kStride, 2},
+                                          {},
+                                          {lane, second_taken.data(), kStride, 3}};
+    const auto source = make_source(table.by_row(), own, {1, 1, 1, 1});
+    std::vector<Item> expected;
+    std::vector<std::uint8_t> expected_lanes(lanes.size(), 0);
+    const std::vector<Item> all = read_all(*source, 4, 0, kRows);
+    for (const auto& [feature, row, bin, missing] : all) {
+      const bool is_first = feature == 0 || (feature == 1 && !(table(row, 0) > 0.5f));
+      if (missing || feature == 2 || (feature < 3 && !is_first)) {
+        expected.emplace_back(feature, row, bin, missing);
+      } else {
+        expected_lanes[at(row * kStride + 1)] += places[at(feature)].value;
+      }
+    }
+    source->write_to(places);
+    CHECK(read_all(*source, 4, 0, kRows, true) == expected);
+    CHECK(lanes == expected_lanes);
+    CHECK(std::count(lanes.begin(), lanes.end(), 5) > 0);  // both digits
+    CHECK(expected.size() > kRows / 4);
+    source->write_to(std::vector<OneHotPlace>(4));
+    CHECK(read_all(*source, 4, 0, kRows) == all);
+    CHECK(lanes == expected_lanes);
   }
 
   TEST_CASE("nothing there") {

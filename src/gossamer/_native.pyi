@@ -1291,7 +1291,8 @@ class GradientSampler:
         """
         Keeps the rows of largest score and draws others, whose gradients are weighted.
 
-        Rows without scores are scored with reg = 0. The first n_top + n_other of `rows` become the sample, in increasing order.
+        Rows without scores are scored with reg = 0.
+        The first n_top + n_other of `rows` become the sample, in increasing order.
         """
 
     def sample_mvs(
