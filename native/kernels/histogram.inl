@@ -341,9 +341,20 @@ inline int list_passes(const BuildArgs& a, int most_lanes, Pass* passes) {
   return n + list_plain_passes(lane, end, most_lanes, passes + n);
 }
 
+#if defined(GOSSAMER_AVX512)
+// In histogram_columns.inl.
+template <int kLaneCells>
+bool build_by_columns(const BuildArgs& a);
+#endif
+
 template <class Ops, int kLaneCells>
 void build_lanes(const BuildArgs& a) {
   using Cell = typename Ops::Cell;
+#if defined(GOSSAMER_AVX512)
+  if constexpr (sizeof(Cell) == sizeof(PackedCell)) {
+    if (build_by_columns<kLaneCells>(a)) return;
+  }
+#endif
   alignas(64) uint8_t bins[kChunkRows * kMaxRowBytes + 8];
   alignas(64) Cell values[kChunkRows];
   auto* const cells = static_cast<Cell*>(a.cells);

@@ -25,10 +25,11 @@ namespace {
 
 #include "kernels/split_math.inl"
 
+#include "kernels/columns.inl"
 #include "kernels/histogram.inl"
+#include "kernels/histogram_columns.inl"
 #include "kernels/histogram_eight.inl"
 
-#include "kernels/columns.inl"
 #include "kernels/partition.inl"
 
 #include "kernels/leaf_bits.inl"

@@ -14,6 +14,7 @@ template <class Bin>
 struct Bins {
   int n_lanes = 0;
   int n_bins = 0;
+  int first_lane = 0;  // the first one that is added
   std::int64_t row_stride = 0;
   std::vector<std::int32_t> lane_offset;
   std::int64_t n_cells = 0;
@@ -57,7 +58,7 @@ CellSums naive(const Bins<Bin>& b, const Rows& rows, const Selection& s) {
   CellSums sums(b.n_cells);
   for (std::int64_t i = 0; i < s.n_rows; ++i) {
     const std::int64_t row = s.row(i);
-    for (int lane = 0; lane < b.n_lanes; ++lane) {
+    for (int lane = b.first_lane; lane < b.n_lanes; ++lane) {
       const std::size_t cell = at(b.lane_offset[at(lane)] + b.bins[row * b.row_stride + lane]);
       sums.gradient[cell] += rows.gradient[at(row)];
       sums.hessian[cell] += rows.hessian[at(row)];
@@ -78,7 +79,8 @@ std::vector<std::uint64_t> build(const Bins<Bin>& b, const Rows& rows, const Sel
   if (filled != nullptr) std::copy(filled->begin(), filled->end(), cells.begin());
   args.bins = b.bins.data();
   args.row_stride = b.row_stride;
-  args.n_lanes = b.n_lanes;
+  args.first_lane = b.first_lane;
+  args.n_lanes = b.n_lanes - b.first_lane;
   args.lane_cells = b.n_bins;
   args.lane_offset = b.lane_offset.data();
   args.rows = s.rows.empty() ? nullptr : s.rows.data();
@@ -400,6 +402,35 @@ TEST_SUITE("histogram") {
         check(bins, rows, contiguous(77, 1500));
         check(bins, rows, gathered(rows.size(), 0.6, random));
         check(bins, rows, gathered(rows.size(), 0.01, random));
+      }
+    }
+  }
+
+  // In some lanes many rows have the same bin, in rows next to each other or anywhere.
+  TEST_CASE("lanes whose adds wait for each other") {
+    Random random(24);
+    for (const Form form : kForms) {
+      const Rows rows(1500, layout_of(form), random);
+      for (int lanes = 17; lanes <= 32; ++lanes) {
+        CAPTURE(static_cast<int>(form));
+        CAPTURE(lanes);
+        Bins<std::uint8_t> bins(rows.size(), lanes, 256, random);
+        for (int lane = 0; lane < lanes; ++lane) {
+          if (random.chance(0.7)) continue;
+          const bool in_turns = random.chance(0.5);
+          for (std::int64_t row = 0; row < rows.size(); ++row) {
+            std::uint8_t& bin = bins.bins[row * bins.row_stride + lane];
+            if (in_turns ? row % 100 != 0 : random.chance(0.6)) {
+              bin = in_turns && row > 0 ? bins.bins[(row - 1) * bins.row_stride + lane] : std::uint8_t{255};
+            }
+          }
+        }
+        check(bins, rows, contiguous(0, rows.size()));
+        check(bins, rows, contiguous(31, 1003));
+        check(bins, rows, gathered(rows.size(), 0.9, random));
+        bins.first_lane = static_cast<int>(random.below(lanes - 15));
+        check(bins, rows, contiguous(0, rows.size()));
+        check(bins, rows, gathered(rows.size(), 0.5, random));
       }
     }
   }
