@@ -86,12 +86,16 @@ void GradientSampler::weigh_rows(const std::uint64_t* drawn, std::int64_t begin,
                                  const Weigh& weigh, float* gradient, float* hessian) const {
   std::int64_t n = 0;
   for (std::int64_t w = 0; w < n_words; ++w) n += std::popcount(drawn[w]);
+  constexpr std::int64_t kAhead = 32;
   RowIdx rows[kSampleBlock];
   kernels().list_bits(drawn, n_words, static_cast<RowIdx>(begin), rows, rows + n);
   for (int k = 0; k < n_outputs_; ++k) {
     float* const g = gradient + k * n_rows_;
     float* const h = hessian + k * n_rows_;
     for (std::int64_t i = 0; i < n; ++i) {
+      const RowIdx ahead = rows[std::min(i + kAhead, n - 1)];
+      __builtin_prefetch(g + ahead, 1, 2);
+      __builtin_prefetch(h + ahead, 1, 2);
       const double weight = weigh(rows[i]);
       g[rows[i]] = weighted(g[rows[i]], weight);
       h[rows[i]] = weighted(h[rows[i]], weight);

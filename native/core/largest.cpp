@@ -1,7 +1,6 @@
 #include "core/largest.h"
 
 #include <algorithm>
-#include <cstring>
 #include <numeric>
 #include <stdexcept>
 
@@ -32,13 +31,7 @@ std::int64_t count_if(const std::uint32_t* numbers, std::int64_t n, const Condit
 
 const std::uint32_t* Numbers::chunk(std::int64_t begin, std::int64_t n, std::uint32_t* buffer) const {
   if (bits != nullptr) return bits + begin;
-  constexpr std::int32_t kInfinity = 0x7F800000;
-  for (std::int64_t i = 0; i < n; ++i) {
-    std::int32_t number;
-    std::memcpy(&number, x + begin + i, sizeof number);
-    number &= 0x7FFFFFFF;
-    buffer[i] = static_cast<std::uint32_t>(number > kInfinity ? 0 : number);
-  }
+  kernels().size_bits(x + begin, n, buffer);
   return buffer;
 }
 
@@ -108,12 +101,10 @@ bool Largest::collect(Team& team, const Numbers& numbers, std::int64_t k, std::i
     std::uint32_t* const near = near_.data() + begin;
     std::int64_t n_near = 0;
     std::int64_t n_above = 0;
-    const auto last = static_cast<std::int32_t>(((digit_ + 1) << kLeadingShift) - 1);  // the largest with the digit
     for (std::int64_t first = begin; first < end; first += kSampleChunk) {
       const std::int64_t n = std::min(kSampleChunk, end - first);
       const std::uint32_t* const chunk = numbers.chunk(first, n, buffer);
-      n_above += count_if(chunk, n, [=](std::int32_t v) { return v > last; });
-      n_near += kernels().keep_digit(chunk, n, kLeadingShift, digit_, near + n_near);
+      n_near += kernels().keep_digit(chunk, n, kLeadingShift, digit_, near + n_near, &n_above);
     }
     inner_.add(thread, n_near, [=](std::int64_t i) { return (near[i] >> kMiddleShift) % kLeadingDigits; });
     n_near_[at(b)] = n_near;

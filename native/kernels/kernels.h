@@ -420,9 +420,12 @@ struct KernelTable {
   // The first bits of `stream` become the bits of `out` where `mask` has bits; the others are zeros.
   void (*deposit_bits)(const std::uint64_t* mask, std::int64_t n_words, const std::uint64_t* stream,
                        std::uint64_t* out);
-  // The numbers with number >> shift == digit, in order; returns how many. `out` takes n numbers.
+  // The bits of |x|, which order like it; 0 for NaN.
+  void (*size_bits)(const float* x, std::int64_t n, std::uint32_t* out);
+  // Of numbers below 2^31, those with number >> shift == digit, in order; returns how many. `out` takes n numbers.
+  // Adds how many have a larger digit to `n_above`.
   std::int64_t (*keep_digit)(const std::uint32_t* numbers, std::int64_t n, int shift, std::uint32_t digit,
-                             std::uint32_t* out);
+                             std::uint32_t* out, std::int64_t* n_above);
 
   // Improves `best` in place; returns whether it did. Gains must be strictly better.
   bool (*search)(const SearchArgs&, const CellLayout&, const SplitRules&, Candidate& best);

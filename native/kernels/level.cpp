@@ -91,6 +91,7 @@ constexpr KernelTable kTable = {
     .number_bits = number_bits,
     .find_above = find_above,
     .deposit_bits = deposit_bits,
+    .size_bits = size_bits,
     .keep_digit = keep_digit,
     .search = search,
     .search_packed = search_packed,

@@ -1,5 +1,15 @@
 // Samples of rows as bits: which numbers are among the largest, and which of the other rows are drawn.
 
+void size_bits(const float* x, int64_t n, uint32_t* out) {
+  constexpr int32_t kInfinity = 0x7F800000;
+  for (int64_t i = 0; i < n; ++i) {
+    int32_t number;
+    memcpy(&number, x + i, sizeof number);
+    number &= 0x7FFFFFFF;
+    out[i] = static_cast<uint32_t>(number > kInfinity ? 0 : number);
+  }
+}
+
 void find_above(const uint32_t* numbers, int64_t n, int32_t bound, uint64_t* words) {
   int64_t i = 0;
 #if defined(GOSSAMER_AVX512)
@@ -53,22 +63,28 @@ void deposit_bits(const uint64_t* mask, int64_t n_words, const uint64_t* stream,
   }
 }
 
-int64_t keep_digit(const uint32_t* numbers, int64_t n, int shift, uint32_t digit, uint32_t* out) {
+int64_t keep_digit(const uint32_t* numbers, int64_t n, int shift, uint32_t digit, uint32_t* out, int64_t* n_above) {
+  const auto last = static_cast<int32_t>(((digit + 1) << shift) - 1);  // the largest number with the digit
   int64_t n_kept = 0;
+  int64_t above = 0;
   int64_t i = 0;
 #if defined(GOSSAMER_AVX512)
-  const __m512i digits = _mm512_set1_epi32(static_cast<int>(digit));
-  const __m128i by = _mm_cvtsi32_si128(shift);
+  const __m512i firsts = _mm512_set1_epi32(static_cast<int>(digit << shift));
+  const __m512i lasts = _mm512_set1_epi32(last);
   for (; i + 16 <= n; i += 16) {  // all slots of a register are stored: at most n so far
     const __m512i own = _mm512_loadu_si512(numbers + i);
-    const __mmask16 kept = _mm512_cmpeq_epi32_mask(_mm512_srl_epi32(own, by), digits);
+    const __mmask16 is_above = _mm512_cmpgt_epi32_mask(own, lasts);
+    const __mmask16 kept = _mm512_cmpge_epi32_mask(own, firsts) & ~is_above;
     _mm512_storeu_si512(out + n_kept, _mm512_maskz_compress_epi32(kept, own));
     n_kept += __builtin_popcount(kept);
+    above += __builtin_popcount(is_above);
   }
 #endif
   for (; i < n; ++i) {  // no branch: it would be mispredicted
     out[n_kept] = numbers[i];
     n_kept += numbers[i] >> shift == digit;
+    above += static_cast<int32_t>(numbers[i]) > last;
   }
+  *n_above += above;
   return n_kept;
 }

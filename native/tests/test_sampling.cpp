@@ -1,5 +1,8 @@
 // Random choices that depend on their keys alone: rows in the bag, columns of a tree and a node.
 #include <algorithm>
+#include <bit>
+#include <cmath>
+#include <limits>
 #include <set>
 
 #include "core/column_sampler.h"
@@ -40,11 +43,33 @@ TEST_SUITE("sampling") {
         CHECK((words[at(i / 64)] >> (i % 64) & 1) == (i < n && numbers[at(i)] > 20u << 19));
       }
       std::vector<std::uint32_t> kept(at(n)), expected;
+      std::int64_t n_larger = 5;
+      for (std::uint32_t& number : numbers) number += static_cast<std::uint32_t>(random.below(3)) * 0x3FFFF;
       for (const std::uint32_t number : numbers) {
         if (number >> 19 == 7) expected.push_back(number);
+        n_larger += number >> 19 > 7;
       }
-      kept.resize(at(kernels().keep_digit(numbers.data(), n, 19, 7, kept.data())));
-      CHECK(kept == expected);
+      at_every_level([&] {
+        std::int64_t n_above = 5;
+        const std::int64_t n_kept = kernels().keep_digit(numbers.data(), n, 19, 7, kept.data(), &n_above);
+        CHECK(n_kept == std::ssize(expected));
+        CHECK(std::equal(expected.begin(), expected.end(), kept.begin()));
+        CHECK(n_above == n_larger);
+      });
+      std::vector<float> x;
+      for (const std::uint32_t number : numbers) {
+        x.push_back(std::bit_cast<float>(number | static_cast<std::uint32_t>(random_bits(8, number) << 31)));
+      }
+      x[0] = std::numeric_limits<float>::quiet_NaN();
+      x[at(n / 2)] = -std::numeric_limits<float>::infinity();
+      std::vector<std::uint32_t> bits(at(n));
+      at_every_level([&] {
+        kernels().size_bits(x.data(), n, bits.data());
+        for (std::int64_t i = 0; i < n; ++i) {
+          const float size = std::isnan(x[at(i)]) ? 0.0f : std::fabs(x[at(i)]);
+          CHECK(bits[at(i)] == std::bit_cast<std::uint32_t>(size));
+        }
+      });
       std::vector<std::uint64_t> stream, out(at(n_words), 1);
       for (std::int64_t w = 0; w < n_words + 1; ++w) stream.push_back(random_bits(9, static_cast<std::uint64_t>(w)));
       kernels().deposit_bits(words.data(), n_words, stream.data(), out.data());
