@@ -181,10 +181,10 @@ void check_features(const BinMatrix& matrix, const Tree& tree) {
       throw std::invalid_argument("the tree was grown on other features");
     }
   }
-  for (std::size_t i = 0; i < tree.goes_left.size(); ++i) {
+  for (std::size_t i = 0; i < tree.feature.size(); ++i) {
     const Feature& f = matrix.features()[static_cast<std::size_t>(tree.feature[i])];
     const std::size_t size = f.is_categorical() ? static_cast<std::size_t>(f.n_value_bins) + 1 : 0;
-    if (tree.goes_left[i].size() != size) throw std::invalid_argument("the tree was grown on other categories");
+    if (tree.left_bins(i).size() != size) throw std::invalid_argument("the tree was grown on other categories");
   }
 }
 
@@ -251,10 +251,19 @@ void join_categories(std::span<const Tree* const> trees, nb::dict& d) {
   d["category"] = to_numpy(std::move(category));
 }
 
-nb::dict join_trees(const nb::list& list) {
+std::optional<nb::tuple> join_trees(const nb::list& list) {
   std::vector<const Tree*> trees;
+  std::vector<std::int64_t> leaf_begin{0};
   trees.reserve(list.size());
-  for (const nb::handle tree : list) trees.push_back(&nb::cast<const Tree&>(tree));
+  leaf_begin.reserve(list.size() + 1);
+  bool any_linear = false;
+  for (const nb::handle tree : list) {
+    const Tree* native = nullptr;
+    if (!nb::try_cast(tree, native) || native == nullptr) return std::nullopt;
+    trees.push_back(native);
+    leaf_begin.push_back(leaf_begin.back() + native->n_leaves());
+    any_linear = any_linear || !native->linear.empty();
+  }
   nb::dict d;
   d["column"] = join(trees, &Tree::column);
   d["threshold"] = join(trees, &Tree::threshold);
@@ -270,7 +279,7 @@ nb::dict join_trees(const nb::list& list) {
   d["leaf_weight"] = join(trees, &Tree::leaf_weight);
   d["leaf_count"] = join(trees, &Tree::leaf_count);
   join_categories(trees, d);
-  return d;
+  return nb::make_tuple(to_numpy(std::move(leaf_begin)), d, any_linear);
 }
 
 template <class T>
@@ -577,7 +586,9 @@ void bind_tree(nb::module_& m) {
 
   bind_grower(m);
 
-  m.def("join_trees", &join_trees, "trees"_a, "The arrays of several trees, one after another, by name.");
+  m.def("join_trees", &join_trees, "trees"_a,
+        "The first leaf of each tree and the number of leaves, the arrays of all trees by name, and whether any tree is\n"
+        "linear. None: one of them is not native.");
   m.def("make_tree", &make_tree, "matrix"_a, "arrays"_a, "n_values"_a, "by_value"_a = false,
         "A tree from its arrays by name. IndexError(node): the table's bins cannot express its\n"
         "test. With `by_value` nodes compare values instead.");

@@ -17,7 +17,11 @@ constexpr int kTwoByteLanesPerGroup = 16;
 constexpr std::int64_t kTileRows = 256;  // a tile's input and output stay in the first cache levels
 
 // Rounded up to a size with a compiled kernel.
+// Lanes are sorted by it.
 int lane_size(int cells) { return cells <= 16 ? 16 : cells <= 64 ? 64 : cells <= 256 ? 256 : cells; }
+
+// Cells of every lane of a group, where `most` is the largest number of values of its lanes.
+int cells_per_lane(int most) { return most > 64 && most <= 192 ? 192 : lane_size(most); }
 
 // One digit per bundle and per feature that is neither bundled nor loose, by their first features.
 std::vector<Digit> make_digits(const std::vector<Feature>& features, const Storage& storage) {
@@ -116,9 +120,11 @@ void BinMatrix::plan_groups() {
   for (std::size_t i = 0; i < lanes.size();) {
     Group group;
     group.first_cell = n_cells_;
-    group.lane_cells = lane_size(lanes[i].n_values);
-    group.two_bytes = group.lane_cells > 256;
+    group.two_bytes = lanes[i].n_values > 256;
     const std::size_t limit = group.two_bytes ? kTwoByteLanesPerGroup : kLanesPerGroup;
+    int most = 0;
+    for (std::size_t k = i; k < std::min(i + limit, lanes.size()); ++k) most = std::max(most, lanes[k].n_values);
+    group.lane_cells = cells_per_lane(most);
     for (; i < lanes.size() && group.lanes.size() < limit; ++i) {
       const Lane& lane = lanes[i];
       if (group.two_bytes && lane.n_values <= 256) break;

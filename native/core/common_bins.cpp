@@ -48,7 +48,7 @@ double share_of(const SampleBits& rows) {
 }  // namespace
 
 std::vector<CommonBins> find_common_bins(const Group& group, std::int64_t n_rows) {
-  if (group.two_bytes || group.lane_cells != 256 || n_rows < kLeastRows) return {};
+  if (group.two_bytes || group.lane_cells < 192 || n_rows < kLeastRows) return {};
   const auto n_lanes = at(group.n_lanes);
   std::vector<Usual> usual;
   for (std::size_t lane = 0; lane < n_lanes; ++lane) usual.push_back(find_usual(group, n_rows, lane));

@@ -30,7 +30,8 @@ struct Tree {
   // increasing; node i has [category_begin[i], category_begin[i + 1]), which is empty for all other nodes.
   std::vector<std::int64_t> category_begin{0};
   std::vector<std::int32_t> category;
-  std::vector<std::vector<std::uint8_t>> goes_left;  // the same by bin; empty for all other nodes
+  // The same by bin; empty for all other nodes. Nodes after the last one that splits categories may be left out.
+  std::vector<std::vector<std::uint8_t>> goes_left;
   // by leaf
   std::vector<double> leaf_value;  // n_values per leaf; node_value likewise
   std::vector<double> leaf_weight;
@@ -45,7 +46,6 @@ struct Tree {
     node_value.reserve(n_nodes * static_cast<std::size_t>(n_values));
     node_count.reserve(n_nodes);
     category_begin.reserve(n_nodes + 1);
-    goes_left.reserve(n_nodes);
   }
   // Adds a node without the statistics of its rows (value, weight, count). `value` is the threshold; categories
   // have 0.
@@ -56,7 +56,6 @@ struct Tree {
     threshold_bin.push_back(bin);
     threshold.push_back(value);
     category_begin.push_back(static_cast<std::int64_t>(category.size()));
-    goes_left.emplace_back();
     missing_kind.push_back(static_cast<std::int8_t>(f.missing_kind));
     default_left.push_back(missing_left);
     left.push_back(left_child);
@@ -74,6 +73,7 @@ struct Tree {
       if (f.category[b] >= 0 && (left_bins[b] != 0) != default_side) category.push_back(f.category[b]);
     }
     category_begin.back() = static_cast<std::int64_t>(category.size());
+    goes_left.resize(column.size());
     goes_left.back() = std::move(left_bins);
   }
   // Largest absolute value that a leaf can add.

@@ -376,7 +376,7 @@ void build_lanes(const BuildArgs& a) {
       const Pass& pass = passes[p];
       Cell* const own = cells + pass.lane * kLaneCells;
       const auto add = [&](auto next) {
-        if constexpr (kLaneCells == 256) {
+        if constexpr (kLaneCells >= 192) {
           if (pass.common != nullptr) {
             add_common<Ops, kLaneCells>(*pass.common, chunk + pass.lane, a.row_stride, values, n, sum, own, next);
             return;
@@ -398,6 +398,7 @@ void build_by_lane_cells(const BuildArgs& a) {
   switch (a.lane_cells) {
     case 16: return build_lanes<Ops, 16>(a);
     case 64: return build_lanes<Ops, 64>(a);
+    case 192: return build_lanes<Ops, 192>(a);
     default: return build_lanes<Ops, 256>(a);
   }
 }

@@ -73,6 +73,7 @@ void build_eight(const EightBuildArgs& a) {
   switch (a.lane_cells) {
     case 16: return build_eight_lanes<16>(a);
     case 64: return build_eight_lanes<64>(a);
+    case 192: return build_eight_lanes<192>(a);
     default: return build_eight_lanes<256>(a);
   }
 }

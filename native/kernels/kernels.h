@@ -24,7 +24,7 @@ struct BuildArgs {
   std::int64_t row_stride = 0;  // elements
   int first_lane = 0;           // lanes [first_lane, first_lane + n_lanes) are added
   int n_lanes = 0;
-  int lane_cells = 0;                         // uint8: cells per lane, 16, 64 or 256
+  int lane_cells = 0;                         // uint8: cells per lane, 16, 64, 192 or 256
   const std::int32_t* lane_offset = nullptr;  // uint16: first cell of each lane
   const RowIdx* rows = nullptr;               // nullptr: rows first_row ... first_row + n_rows - 1
   std::int64_t first_row = 0;
@@ -33,7 +33,7 @@ struct BuildArgs {
   const CellLayout* layout = nullptr;
   void* cells = nullptr;  // PackedCell, or WideCell; the first one of lane 0
   bool take_out = false;
-  const CommonBins* common = nullptr;  // uint8 with 256 cells per lane: in the order of the lanes
+  const CommonBins* common = nullptr;  // uint8 with 192 or 256 cells per lane: in the order of the lanes
   int n_common = 0;
 };
 
@@ -59,7 +59,7 @@ struct EightBuildArgs {
   std::int64_t row_stride = 0;
   int first_lane = 0;
   int n_lanes = 0;     // at most 8
-  int lane_cells = 0;  // 16, 64 or 256
+  int lane_cells = 0;  // 16, 64, 192 or 256
   std::int64_t first_row = 0;
   std::int64_t n_rows = 0;
   int n_trees = 0;

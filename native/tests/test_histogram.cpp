@@ -360,7 +360,7 @@ TEST_SUITE("histogram") {
     Random random(11);
     for (const Form form : kForms) {
       const Rows rows(700, layout_of(form), random);
-      for (const int lane_cells : {16, 64, 256}) {
+      for (const int lane_cells : {16, 64, 192, 256}) {
         for (int lanes = 1; lanes <= 32; ++lanes) {
           CAPTURE(static_cast<int>(form));
           CAPTURE(lane_cells);
@@ -382,13 +382,16 @@ TEST_SUITE("histogram") {
       const Rows rows(2500, layout_of(form), random);
       for (int lanes = 1; lanes <= 32; ++lanes) {
         CAPTURE(static_cast<int>(form));
+        const int lane_cells = lanes % 2 == 0 ? 192 : 256;
         CAPTURE(lanes);
-        Bins<std::uint8_t> bins(rows.size(), lanes, 256, random);
+        Bins<std::uint8_t> bins(rows.size(), lanes, lane_cells, random);
         for (int first = 0; first < lanes;) {
           CommonBins common;
           common.first_lane = first;
           common.n_lanes = std::min(1 + static_cast<int>(random.below(8)), lanes - first);
-          for (int k = 0; k < common.n_lanes; ++k) common.bins |= std::uint64_t(random.below(256)) << (8 * k);
+          for (int k = 0; k < common.n_lanes; ++k) {
+            common.bins |= std::uint64_t(random.below(lane_cells)) << (8 * k);
+          }
           for (std::int64_t row = 0; row < rows.size(); ++row) {
             if (random.chance(0.3)) continue;
             for (int k = 0; k < common.n_lanes; ++k) {
@@ -499,7 +502,7 @@ TEST_SUITE("histogram") {
     for (int n_trees = 1; n_trees <= 8; ++n_trees) {
       std::vector<Rows> trees;
       for (int k = 0; k < n_trees; ++k) trees.emplace_back(3000, layout_of(kPackedForms[random.below(3)]), random);
-      for (const int lane_cells : {16, 64, 256}) {
+      for (const int lane_cells : {16, 64, 192, 256}) {
         const Bins<std::uint8_t> bins(3000, 13, lane_cells, random);
         for (int n_lanes = 1; n_lanes <= 8; ++n_lanes) {
           CAPTURE(n_trees);

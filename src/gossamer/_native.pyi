@@ -1799,8 +1799,11 @@ class Grower:
     def stats(self) -> dict:
         """Seconds per stage and amounts of work so far."""
 
-def join_trees(trees: list) -> dict:
-    """The arrays of several trees, one after another, by name."""
+def join_trees(trees: list) -> tuple | None:
+    """
+    The first leaf of each tree and the number of leaves, the arrays of all trees by name, and whether any tree is
+    linear. None: one of them is not native.
+    """
 
 def make_tree(matrix: BinMatrix, arrays: dict, n_values: int, by_value: bool = False) -> Tree:
     """

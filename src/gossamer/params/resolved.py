@@ -78,7 +78,8 @@ class Params(ParamFields, Mapping[str, object]):
             >>> resolve({"eta": 0.3}).to_dict(given_only=True)
             {'learning_rate': 0.3}
         """
-        found = {name: self[name] for name in self if not given_only or name in self.given}
+        given, values = self.given, vars(self)
+        found = {name: values[name] for name in TABLE if not given_only or name in given}
         # An empty list would ask for the objective's own metric.
         return {**found, "metric": "None"} if found.get("metric") == () else found
 

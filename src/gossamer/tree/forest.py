@@ -57,18 +57,20 @@ class Forest:
         """
         trees = list(trees)
         n_values = trees[0].n_values if trees else 1
-        n_leaves = [tree.n_leaves for tree in trees]
-        leaf_begin = np.concatenate(([0], np.cumsum(n_leaves, dtype=np.int64)))
-        node_begin = leaf_begin - np.arange(len(trees) + 1)  # one node less than leaves
-        if all(isinstance(tree, _native.Tree) for tree in trees):
-            arrays = _native.join_trees(trees)
+        joined = _native.join_trees(trees)
+        if joined is not None:
+            leaf_begin, arrays, is_linear = joined
         else:
+            n_leaves = [tree.n_leaves for tree in trees]
+            leaf_begin = np.concatenate(([0], np.cumsum(n_leaves, dtype=np.int64)))
+            is_linear = any(tree.linear is not None for tree in trees)
             arrays = {
                 name: np.concatenate([np.empty(0, dtype), *(getattr(tree, name) for tree in trees)])
                 for name, dtype in (NODE_ARRAYS | LEAF_ARRAYS).items()
             } | _join_categories([_categories_of(tree) for tree in trees])
+        node_begin = leaf_begin - np.arange(len(trees) + 1)  # one node less than leaves
         linear = None
-        if any(tree.linear is not None for tree in trees):
+        if is_linear:
             linear = join_linear((tree.linear, tree.leaf_value) for tree in trees)
         return cls(
             n_outputs, n_values, n_columns, node_begin, leaf_begin, arrays, linear, n_parallel
