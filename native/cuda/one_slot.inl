@@ -2,6 +2,12 @@
 // written with them run there with the same operations, so that their results have the same bits.
 
 #define GOSSAMER_INLINE inline
+#define GOSSAMER_EACH [&](int i)
+
+template <int n, class Body>
+inline void for_parts(const Body& body) {
+  for (int i = 0; i < n; ++i) body(i);
+}
 
 template <class T, int N>
 struct Slots {
@@ -41,6 +47,8 @@ struct Slots {
 #undef GOSSAMER_COMPARE
   friend Slots operator-(const Slots& a) { return Slots(-a.value); }
   friend Slots pick(bool condition, const Slots& yes, const Slots& no) { return condition ? yes : no; }
+  friend Slots smaller(const Slots& a, const Slots& b) { return a < b ? a : b; }
+  friend Slots larger(const Slots& a, const Slots& b) { return a > b ? a : b; }
 };
 
 using V8d = Slots<double, 8>;
