@@ -587,8 +587,8 @@ void bind_tree(nb::module_& m) {
   bind_grower(m);
 
   m.def("join_trees", &join_trees, "trees"_a,
-        "The first leaf of each tree and the number of leaves, the arrays of all trees by name, and whether any tree is\n"
-        "linear. None: one of them is not native.");
+        "The first leaf of each tree and the number of leaves, the arrays of all trees by name, and\n"
+        "whether any tree is linear. None: one of them is not native.");
   m.def("make_tree", &make_tree, "matrix"_a, "arrays"_a, "n_values"_a, "by_value"_a = false,
         "A tree from its arrays by name. IndexError(node): the table's bins cannot express its\n"
         "test. With `by_value` nodes compare values instead.");

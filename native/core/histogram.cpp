@@ -291,6 +291,7 @@ void add_lanes(const Group& group, LaneRange lanes, const void* bins, const RowL
   args.row_values = row_values;
   args.layout = &layout;
   args.take_out = take_out;
+  args.as_columns = merges_stores();
   args.common = group.common.data();
   args.n_common = static_cast<int>(group.common.size());
   const auto build = group.two_bytes ? kernels().build_u16 : kernels().build_u8;

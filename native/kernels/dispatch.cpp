@@ -86,6 +86,14 @@ Levels& levels() {
 }  // namespace
 
 const KernelTable& kernels() { return *levels().chosen.load(std::memory_order_relaxed); }
+bool merges_stores() {
+#if defined(__x86_64__)
+  static const bool is_amd = (__builtin_cpu_init(), __builtin_cpu_is("amd") != 0);
+  return is_amd;
+#else
+  return false;
+#endif
+}
 int n_kernel_levels() { return levels().n; }
 const char* kernel_level_name(int idx) { return levels().tables[idx]->level; }
 bool set_kernel_level(const char* name) { return levels().choose(name); }

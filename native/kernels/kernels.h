@@ -33,6 +33,7 @@ struct BuildArgs {
   const CellLayout* layout = nullptr;
   void* cells = nullptr;  // PackedCell, or WideCell; the first one of lane 0
   bool take_out = false;
+  bool as_columns = false;             // uint8: may turn bins into columns first, see histogram_columns.inl
   const CommonBins* common = nullptr;  // uint8 with 192 or 256 cells per lane: in the order of the lanes
   int n_common = 0;
 };
@@ -529,6 +530,9 @@ struct KernelTable {
 
 // The table in use. Chosen once from the processor, or by GOSSAMER_KERNELS=v2|v3|v4.
 const KernelTable& kernels();
+
+// Whether the processor merges stores to lines that it has just written, as those of AMD do.
+bool merges_stores();
 
 // Levels that this machine can run, best last. set_kernel_level returns false if there is no such level.
 int n_kernel_levels();

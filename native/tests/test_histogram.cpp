@@ -71,11 +71,12 @@ CellSums naive(const Bins<Bin>& b, const Rows& rows, const Selection& s) {
 // Words of the cells after adding the selected rows to cleared ones, or after taking them out of `filled`.
 template <class Bin>
 std::vector<std::uint64_t> build(const Bins<Bin>& b, const Rows& rows, const Selection& s,
-                                 const std::vector<std::uint64_t>* filled = nullptr) {
+                                 const std::vector<std::uint64_t>* filled = nullptr, bool as_columns = true) {
   Buffer<std::uint64_t> cells(b.n_cells * (rows.layout.wide ? 2 : 1));
   std::fill(cells.begin(), cells.end(), std::uint64_t{0});
   BuildArgs args;
   args.take_out = filled != nullptr;
+  args.as_columns = as_columns;
   if (filled != nullptr) std::copy(filled->begin(), filled->end(), cells.begin());
   args.bins = b.bins.data();
   args.row_stride = b.row_stride;
@@ -104,6 +105,7 @@ CellSums unpack(const std::vector<std::uint64_t>& cells, const CellLayout& layou
 template <class Bin>
 void check(const Bins<Bin>& b, const Rows& rows, const Selection& s) {
   const auto cells = same_at_every_level([&] { return build(b, rows, s); });
+  CHECK(first_difference(build(b, rows, s, nullptr, false), cells) == -1);
   const CellSums expected = naive(b, rows, s);
   const auto empty = same_at_every_level([&] { return build(b, rows, s, &cells); });
   CHECK(first_difference(empty, std::vector<std::uint64_t>(cells.size())) == -1);

@@ -1801,8 +1801,8 @@ class Grower:
 
 def join_trees(trees: list) -> tuple | None:
     """
-    The first leaf of each tree and the number of leaves, the arrays of all trees by name, and whether any tree is
-    linear. None: one of them is not native.
+    The first leaf of each tree and the number of leaves, the arrays of all trees by name, and
+    whether any tree is linear. None: one of them is not native.
     """
 
 def make_tree(matrix: BinMatrix, arrays: dict, n_values: int, by_value: bool = False) -> Tree:
