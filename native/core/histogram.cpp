@@ -301,6 +301,7 @@ void add_lanes(const Group& group, LaneRange lanes, const void* bins, const RowL
     args.rows = piece.rows;
     args.first_row = piece.first_row;
     args.n_rows = piece.n;
+    args.n_after = reader.n_after();
     build(args);
   };
   if (!out.large) {
@@ -324,7 +325,9 @@ void add_lanes(const Group& group, LaneRange lanes, const void* bins, const RowL
   if (rows.n > layout.max_rows) {
     may_overflow = most != nullptr ? lanes_above(layout.max_rows, group, lanes, most) : std::vector<CellRange>{range};
   }
-  const std::int64_t step = may_overflow.empty() ? rows.n : layout.max_rows;
+  constexpr std::int64_t kWhole = 1024;  // rows: whole chunks of the kernels
+  const std::int64_t most_rows = layout.max_rows - (layout.max_rows > kWhole ? layout.max_rows % kWhole : 0);
+  const std::int64_t step = may_overflow.empty() ? rows.n : most_rows;
   while (reader.n_left() > 0) {
     add_next(step);
     if (reader.n_left() == 0) break;

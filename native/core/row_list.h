@@ -32,32 +32,38 @@ class RowReader {
   static constexpr std::int64_t kSlack = 64;  // rows: whole words of bits are listed
 
   // `memory`: at least two words of rows, if the rows are bits.
-  RowReader(const RowList& rows, std::span<RowIdx> memory) : rows_(rows), memory_(memory) {}
-  std::int64_t n_left() const { return rows_.n; }
-  // At least one row, if any are left, and at most `most`, which is at least 64, or all rows that are left.
+  RowReader(const RowList& rows, std::span<RowIdx> memory) : memory_(memory) {
+    (rows.bits != nullptr ? unlisted_ : next_) = rows;
+  }
+  std::int64_t n_left() const { return next_.n + unlisted_.n; }
+  // Rows that follow the last piece where it is.
+  std::int64_t n_after() const { return next_.n; }
+  // At least one row, if any are left, and at most `most`.
   RowList next(std::int64_t most) {
-    if (rows_.bits != nullptr) return next_bits(std::min(most, std::ssize(memory_) - kSlack));
-    const RowList piece = rows_.part(0, std::min(most, rows_.n));
-    rows_ = rows_.part(piece.n, rows_.n);
+    if (next_.n == 0 && unlisted_.n > 0) list_bits();
+    const RowList piece = next_.part(0, std::min(most, next_.n));
+    next_ = next_.part(piece.n, next_.n);
     return piece;
   }
 
  private:
-  RowList next_bits(std::int64_t most) {
+  void list_bits() {
+    const std::int64_t most = std::ssize(memory_) - kSlack;
     std::int64_t n = 0;
     std::int64_t n_words = 0;
-    for (; n < rows_.n; ++n_words) {
-      const int more = std::popcount(rows_.bits[n_words]);
+    for (; n < unlisted_.n; ++n_words) {
+      const int more = std::popcount(unlisted_.bits[n_words]);
       if (n + more > most) break;
       n += more;
     }
     RowIdx* const list = memory_.data();
-    kernels().list_bits(rows_.bits, n_words, static_cast<RowIdx>(rows_.first_row), list, list + n + kSlack);
-    rows_ = {nullptr, rows_.first_row + 64 * n_words, rows_.n - n, rows_.bits + n_words};
-    return {list, 0, n, nullptr};
+    kernels().list_bits(unlisted_.bits, n_words, static_cast<RowIdx>(unlisted_.first_row), list, list + n + kSlack);
+    unlisted_ = {nullptr, unlisted_.first_row + 64 * n_words, unlisted_.n - n, unlisted_.bits + n_words};
+    next_ = {list, 0, n, nullptr};
   }
 
-  RowList rows_;  // that are left
+  RowList unlisted_;  // bits
+  RowList next_;      // the rows before these, of which some have been read
   std::span<RowIdx> memory_;
 };
 

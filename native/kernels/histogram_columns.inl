@@ -45,24 +45,30 @@ inline uint32_t find_busy_lanes(const uint8_t* blocks, int64_t n) {
   return busy;
 }
 
-// Rows of the next chunk, which are prefetched one by one while this chunk is added.
-template <bool kListed>
+// What is prefetched while a chunk is added: nothing, rows of a list, or lines of rows in order.
+struct NothingAhead {
+  void prefetch(int64_t) const {}
+};
+
 struct RowsAhead {
   const char* bins;
   const PackedRow* values;
   const RowIdx* rows;
-  int64_t first;  // in `rows`; else in the table
-  int64_t n;
 
   __attribute__((always_inline)) void prefetch(int64_t i) const {
-    if (i >= n) return;
-    const int64_t row = kListed ? static_cast<int64_t>(rows[first + i]) : first + i;
+    const auto row = static_cast<int64_t>(rows[i]);
     __builtin_prefetch(bins + row * kMaxRowBytes, 0, 2);
     __builtin_prefetch(values + row, 0, 2);
   }
 };
 
-// Adds blocks to one or two lanes. Prefetches one row for each block.
+struct LinesAhead {
+  const char* at;
+
+  __attribute__((always_inline)) void prefetch(int64_t i) const { __builtin_prefetch(at + 64 * i, 0, 2); }
+};
+
+// Adds blocks to one or two lanes: eight rows to one, then to the other. Prefetches once for each block.
 template <int kLaneCells, int kLanes, class Ahead>
 __attribute__((noinline)) void add_columns(const uint8_t* blocks, const PackedCell* values, int64_t n,
                                            PackedCell* cells, Ahead ahead) {
@@ -70,17 +76,22 @@ __attribute__((noinline)) void add_columns(const uint8_t* blocks, const PackedCe
     ahead.prefetch(b);
     uint64_t bins[kLanes];
     memcpy(bins, blocks, sizeof(bins));
-    for (int k = 0; k < 8; ++k) {
-      const PackedCell value = values[k];
-      for (int lane = 0; lane < kLanes; ++lane) {
-        cells[lane * kLaneCells + (bins[lane] & 0xff)] += value;
-        bins[lane] >>= 8;
+#pragma GCC unroll 2
+    for (int lane = 0; lane < kLanes; ++lane) {
+#pragma GCC unroll 4
+      for (int k = 0; k < 8; k += 2) {
+        cells[lane * kLaneCells + (bins[lane] & 0xff)] += values[k];
+        cells[lane * kLaneCells + (bins[lane] >> 8 & 0xff)] += values[k + 1];
+        bins[lane] >>= 16;
+        // One of the registers whose two low bytes can be read on their own: otherwise each bin takes three
+        // instructions.
+        asm("" : "+Q"(bins[lane]));
       }
     }
   }
 }
 
-// Adds blocks to many lanes, some of them busy. Prefetches four rows for each block.
+// Adds blocks to many lanes, some of them busy. Prefetches four times for each block.
 template <int kLaneCells, int kLanes, class Ahead>
 __attribute__((noinline)) void add_busy_columns(const uint8_t* blocks, const PackedCell* values, int64_t n,
                                                 PackedCell* cells, Ahead ahead) {
@@ -111,51 +122,70 @@ void build_columns(const BuildArgs& a) {
   const Spreader spread(*a.layout);
   Pass passes[kMaxRowBytes];
   const int n_passes = list_passes(a, PackedOps::kMaxLanes, passes);
+  const auto row_at = [&](int64_t i) __attribute__((always_inline)) {
+    return kListed ? static_cast<int64_t>(a.rows[i]) : a.first_row + i;
+  };
+  const auto bins_at = [&](int64_t i) __attribute__((always_inline)) { return all_bins + row_at(i) * kMaxRowBytes; };
+  // From row `begin` of the arguments on.
+  const auto ahead_from = [&](int64_t begin) {
+    if constexpr (kListed) {
+      return RowsAhead{reinterpret_cast<const char*>(all_bins), all_values, a.rows + begin};
+    } else {
+      return LinesAhead{reinterpret_cast<const char*>(bins_at(begin))};
+    }
+  };
+  constexpr int64_t kRowsEach = kListed ? 1 : 64 / kMaxRowBytes;  // that are prefetched together
+  constexpr int64_t kRowsAhead = 64;                              // in the first chunk
+  if constexpr (kListed) {
+    for (int64_t i = 0; i < kRowsAhead; ++i) ahead_from(0).prefetch(i);
+  }
   for (int64_t begin = 0; begin < a.n_rows; begin += kColumnRows) {
     const int64_t end = begin + kColumnRows < a.n_rows ? begin + kColumnRows : a.n_rows;
     const int64_t n = end - begin;
     const int64_t n_blocks = n / 8;
-    const auto row_at = [&](int64_t i) __attribute__((always_inline)) {
-      return kListed ? static_cast<int64_t>(a.rows[begin + i]) : a.first_row + begin + i;
-    };
-    const auto bins_at = [&](int64_t i) __attribute__((always_inline)) { return all_bins + row_at(i) * kMaxRowBytes; };
     for (int64_t b = 0; b < n_blocks; ++b) {
+      const int64_t row = begin + 8 * b;
       if constexpr (kListed) {
-        const RowsAhead<true> ahead{static_cast<const char*>(a.bins), all_values, a.rows, 0, begin == 0 ? n : 0};
-        for (int64_t i = 8 * b + 64; i < 8 * b + 72; ++i) ahead.prefetch(i);
-        spread.eight(all_values, a.rows + begin + 8 * b, values + 8 * b);
+        const int64_t far = row + kRowsAhead;
+        if (begin == 0 && far + 8 <= n) {
+          for (int64_t i = far; i < far + 8; ++i) ahead_from(0).prefetch(i);
+        }
+        spread.eight(all_values, a.rows + row, values + 8 * b);
       }
-      make_block([&](int k) __attribute__((always_inline)) { return bins_at(8 * b + k); }, blocks + b * kBlockBytes);
+      make_block([&](int k) __attribute__((always_inline)) { return bins_at(row + k); }, blocks + b * kBlockBytes);
     }
-    for (int64_t i = kListed ? 8 * n_blocks : 0; i < n; ++i) values[i] = spread(all_values[row_at(i)]);
+    for (int64_t i = kListed ? 8 * n_blocks : 0; i < n; ++i) values[i] = spread(all_values[row_at(begin + i)]);
     if (a.take_out) negate<PackedOps>(values, n);
     for (int64_t i = 8 * n_blocks; i < n; ++i) {
       for (int lane = a.first_lane; lane < a.first_lane + a.n_lanes; ++lane) {
-        cells[lane * kLaneCells + bins_at(i)[lane]] += values[i];
+        cells[lane * kLaneCells + bins_at(begin + i)[lane]] += values[i];
       }
     }
     const uint32_t busy = find_busy_lanes(blocks, n_blocks);
-    int64_t n_ahead = 0;
-    const auto ahead = [&](int64_t n_rows) {
-      const int64_t from = end + n_ahead;
-      n_ahead += n_rows;
-      const int64_t until = end + kColumnRows < a.n_rows ? end + kColumnRows : a.n_rows;
-      return RowsAhead<kListed>{static_cast<const char*>(a.bins), all_values, a.rows,
-                                kListed ? from : a.first_row + from, until - from};
+    // The rows after this chunk are prefetched as evenly as they can be; without a branch for each of them.
+    const int64_t left = a.n_rows + a.n_after - end;
+    const int64_t until = end + (left < kColumnRows ? left : kColumnRows);
+    int64_t next = end;
+    const auto add_ahead = [&](int64_t times, auto add) {
+      const int64_t from = next;
+      next += kRowsEach * times;
+      next <= until ? add(ahead_from(from)) : add(NothingAhead{});
     };
     for (int p = 0; p < n_passes; ++p) {
       int lane = passes[p].lane;
       const int last = lane + passes[p].n_lanes;
       if (busy >> lane & ((1u << passes[p].n_lanes) - 1)) {
-        add_busy_pass<kLaneCells>(last - lane, blocks + 8 * lane, values, n_blocks, cells + lane * kLaneCells,
-                                  ahead(4 * n_blocks));
+        add_ahead(4 * n_blocks, [&](auto ahead) {
+          add_busy_pass<kLaneCells>(last - lane, blocks + 8 * lane, values, n_blocks, cells + lane * kLaneCells, ahead);
+        });
         continue;
       }
-      for (; lane + 2 <= last; lane += 2) {
-        add_columns<kLaneCells, 2>(blocks + 8 * lane, values, n_blocks, cells + lane * kLaneCells, ahead(n_blocks));
-      }
-      if (lane < last) {
-        add_columns<kLaneCells, 1>(blocks + 8 * lane, values, n_blocks, cells + lane * kLaneCells, ahead(n_blocks));
+      for (; lane < last; lane += 2) {
+        add_ahead(n_blocks, [&](auto ahead) {
+          const auto add = last - lane >= 2 ? add_columns<kLaneCells, 2, decltype(ahead)>
+                                            : add_columns<kLaneCells, 1, decltype(ahead)>;
+          add(blocks + 8 * lane, values, n_blocks, cells + lane * kLaneCells, ahead);
+        });
       }
     }
   }
