@@ -221,13 +221,13 @@ void add_scores(const BinMatrix& matrix, const Tree& tree, const Rows& rows, con
 }
 
 template <class T>
-auto copy(std::vector<T> Tree::* member) {
-  return [member](const Tree& tree) { return to_numpy(std::vector<T>(tree.*member)); };
+auto copy(ArenaVector<T> Tree::* member) {
+  return [member](const Tree& tree) { return to_numpy(std::vector<T>((tree.*member).begin(), (tree.*member).end())); };
 }
 
 // Joins one array of many trees, one after another.
 template <class T>
-auto join(std::span<const Tree* const> trees, std::vector<T> Tree::* member) {
+auto join(std::span<const Tree* const> trees, ArenaVector<T> Tree::* member) {
   std::size_t size = 0;
   for (const Tree* const tree : trees) size += (tree->*member).size();
   std::vector<T> joined;
@@ -283,10 +283,10 @@ std::optional<nb::tuple> join_trees(const nb::list& list) {
 }
 
 template <class T>
-std::vector<T> array_of(const nb::dict& arrays, const char* name, std::int64_t expected) {
+ArenaVector<T> array_of(const nb::dict& arrays, const char* name, std::int64_t expected) {
   const auto array = nb::cast<In<T>>(arrays[name], false);
   check_length(array, expected, name);
-  return to_vector(array);
+  return {array.data(), array.data() + expected};
 }
 
 // The inverse of `join_trees`, for one tree.
@@ -318,7 +318,8 @@ Tree make_tree(const BinMatrix& matrix, const nb::dict& arrays, std::int64_t n_v
     }
   }
   if (arrays.contains("category") && !arrays["category"].is_none()) {
-    tree.category = to_vector(nb::cast<In<std::int32_t>>(arrays["category"], false));
+    tree.category =
+        array_of<std::int32_t>(arrays, "category", length(nb::cast<In<std::int32_t>>(arrays["category"], false)));
     tree.category_begin = array_of<std::int64_t>(arrays, "category_begin", n_nodes + 1);
     const auto n_categories = static_cast<std::int64_t>(tree.category.size());
     const bool is_right = tree.category_begin.front() == 0 && tree.category_begin.back() == n_categories &&

@@ -359,17 +359,22 @@ void Grower::search_again(Team& team, std::int32_t node) {
   if (at(node).split.feature >= 0) push(node);
 }
 
-// Notes what the next tree can expect, and how much work was wasted.
+// Notes what the next tree can expect.
 void Grower::note_growth() {
   if (pages_) stats_.passes = pages_->n_passes();
   stats_.committed += static_cast<std::int64_t>(committed_.size());
+  // A node that is expanded gets two children.
+  if (nodes_.size() > 1 + 2 * committed_.size()) note_waste();
+  frontier_.finish();
+}
+
+void Grower::note_waste() {
   std::vector<char> is_committed(nodes_.size(), 0);
   for (const std::int32_t node : committed_) is_committed[static_cast<std::size_t>(node)] = 1;
   for (std::size_t i = 0; i < nodes_.size(); ++i) {
     if (!nodes_[i].expanded || is_committed[i]) continue;
     stats_.wasted_rows += std::min(at(nodes_[i].children[0]).n_rows(), at(nodes_[i].children[1]).n_rows());
   }
-  frontier_.finish();
 }
 
 }  // namespace gossamer

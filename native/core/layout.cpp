@@ -26,10 +26,14 @@ double typical_value(const std::int64_t (&exponents)[256]) {
   double terms[256];
   int n_terms = 0;
   std::int64_t n = 0;
-  for (std::size_t e = 0; e < 256; ++e) {
-    if (exponents[e] == 0) continue;
-    terms[n_terms++] = static_cast<double>(exponents[e]) * roots[e];
-    n += exponents[e];
+  for (std::size_t first = 0; first < 256; first += 8) {  // most octaves are empty
+    std::int64_t any = 0;
+    for (std::size_t e = first; e < first + 8; ++e) any |= exponents[e];
+    for (std::size_t e = first; any != 0 && e < first + 8; ++e) {
+      if (exponents[e] == 0) continue;
+      terms[n_terms++] = static_cast<double>(exponents[e]) * roots[e];
+      n += exponents[e];
+    }
   }
   return typical_of_terms(terms, n_terms, n);
 }

@@ -95,11 +95,11 @@ void QuantisedRows::make_memory(const TreeTask& task, std::int64_t n_all) {
 void QuantisedRows::start(Team& team, const TreeTask& task, std::int64_t n_all, bool fine, Exchange* exchange) {
   const bool has_hessian = has_hessians(task);
   const int n_parts = task.n_rows < kManyRows ? 1 : 4;  // of each thread's statistics
-  std::vector<GradientStats> stats(at(team.n_threads() * n_parts));
-  std::vector<Sums> sums(at(team.n_threads()));
+  stats_.assign(at(team.n_threads() * n_parts), GradientStats{});
+  sums_.resize(at(team.n_threads()));
   const auto pass = [&](bool counts, bool rounds) {
     if (rounds) make_memory(task, n_all);
-    std::fill(sums.begin(), sums.end(), Sums{});
+    std::fill(sums_.begin(), sums_.end(), Sums{});
     const std::int64_t words = words_of(layout_);
     const bool copies = rounds && task.rounds_in_place && !layout_.wide;
     for_blocks(team, task.n_rows, kRowBlock, [&](std::int64_t first, std::int64_t last, std::int64_t, int thread) {
@@ -109,7 +109,7 @@ void QuantisedRows::start(Team& team, const TreeTask& task, std::int64_t n_all, 
         const GradientChunk chunk(task, begin, end, copies);
         if (counts) {
           const int step = task.is_sample ? 1 : kStatsStep;
-          kernels().gradient_stats(chunk.gradient, chunk.hessian, end - begin, step, &stats[at(thread * n_parts)],
+          kernels().gradient_stats(chunk.gradient, chunk.hessian, end - begin, step, &stats_[at(thread * n_parts)],
                                    n_parts);
         }
         if (!rounds) continue;
@@ -123,7 +123,7 @@ void QuantisedRows::start(Team& team, const TreeTask& task, std::int64_t n_all, 
           std::copy_n(in_order + 4 * i, 4, values_ + rows[i] * std::int64_t{4});
         }
       }
-      sums[at(thread)] += sum;
+      sums_[at(thread)] += sum;
     });
   };
   // What was rounded in place cannot be rounded again, and a layout with fields for hessians is of no use where there
@@ -131,7 +131,7 @@ void QuantisedRows::start(Team& team, const TreeTask& task, std::int64_t n_all, 
   const bool has_guess = has_layout_ && !task.rounds_in_place && (has_hessian || layout_.constant_hessian());
   pass(true, has_guess);
   std::int64_t n_rows = task.n_rows;
-  const GradientStats all = add_all(stats, exchange, n_rows);
+  const GradientStats all = add_all(stats_, exchange, n_rows);
   const CellLayout layout = choose_layout(all, n_rows, has_hessian, fine);
   if (!has_guess || !are_same(layout, layout_)) {
     layout_ = layout;
@@ -139,7 +139,7 @@ void QuantisedRows::start(Team& team, const TreeTask& task, std::int64_t n_all, 
     pass(false, true);
   }
   total_ = {};
-  for (const Sums& s : sums) total_ += s;
+  for (const Sums& s : sums_) total_ += s;
   if (layout_.constant_hessian()) total_.hessian = 0;
   if (exchange == nullptr) return;
   std::uint64_t sums_of_all[3] = {static_cast<std::uint64_t>(total_.gradient),

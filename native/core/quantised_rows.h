@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "core/leaf_evaluator.h"
 #include "core/memory.h"
@@ -30,6 +31,8 @@ class QuantisedRows {
   Buffer<std::uint32_t> own_;        // unused where the values have another place
   std::uint32_t* values_ = nullptr;  // where the gradients were, the task's memory, or own_
   Sums total_;
+  std::vector<GradientStats> stats_;  // by thread, or part of one
+  std::vector<Sums> sums_;            // by thread
 };
 
 }  // namespace gossamer

@@ -3,9 +3,11 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <span>
 #include <vector>
 
+#include "core/arena.h"
 #include "core/bin_matrix.h"
 #include "core/linear_leaves.h"
 #include "core/parallel.h"
@@ -13,39 +15,48 @@
 namespace gossamer {
 
 struct Tree {
+  OwnedArena memory;  // of the arrays of a tree that was grown
   // by node
-  std::vector<std::int32_t> feature;  // trainer's feature
-  std::vector<std::int32_t> column;   // the user's column
-  std::vector<std::int32_t> threshold_bin;
-  std::vector<double> threshold;
-  std::vector<std::int8_t> missing_kind;
-  std::vector<std::int8_t> default_left;  // where missing values go
-  std::vector<std::int32_t> left;
-  std::vector<std::int32_t> right;
-  std::vector<double> gain;
-  std::vector<double> node_value;
-  std::vector<double> node_weight;
-  std::vector<std::int64_t> node_count;
+  ArenaVector<std::int32_t> feature;  // trainer's feature
+  ArenaVector<std::int32_t> column;   // the user's column
+  ArenaVector<std::int32_t> threshold_bin;
+  ArenaVector<double> threshold;
+  ArenaVector<std::int8_t> missing_kind;
+  ArenaVector<std::int8_t> default_left;  // where missing values go
+  ArenaVector<std::int32_t> left;
+  ArenaVector<std::int32_t> right;
+  ArenaVector<double> gain;
+  ArenaVector<double> node_value;
+  ArenaVector<double> node_weight;
+  ArenaVector<std::int64_t> node_count;
   // For nodes that split categories: the categories that go to the other side than missing and unknown ones,
   // increasing; node i has [category_begin[i], category_begin[i + 1]), which is empty for all other nodes.
-  std::vector<std::int64_t> category_begin{0};
-  std::vector<std::int32_t> category;
+  ArenaVector<std::int64_t> category_begin{0};
+  ArenaVector<std::int32_t> category;
   // The same by bin; empty for all other nodes. Nodes after the last one that splits categories may be left out.
   std::vector<std::vector<std::uint8_t>> goes_left;
   // by leaf
-  std::vector<double> leaf_value;  // n_values per leaf; node_value likewise
-  std::vector<double> leaf_weight;
-  std::vector<std::int64_t> leaf_count;
+  ArenaVector<double> leaf_value;  // n_values per leaf; node_value likewise
+  ArenaVector<double> leaf_weight;
+  ArenaVector<std::int64_t> leaf_count;
   LinearLeaves linear;    // empty: leaves have their plain values
   bool by_value = false;  // thresholds are not bounds of bins: nodes compare raw values
 
+  // Makes room for the arrays of a new tree.
   void reserve(std::size_t n_nodes) {
-    for (auto* const array : {&feature, &column, &threshold_bin, &left, &right}) array->reserve(n_nodes);
-    for (auto* const array : {&threshold, &gain, &node_weight}) array->reserve(n_nodes);
-    for (auto* const array : {&missing_kind, &default_left}) array->reserve(n_nodes);
-    node_value.reserve(n_nodes * static_cast<std::size_t>(n_values));
-    node_count.reserve(n_nodes);
-    category_begin.reserve(n_nodes + 1);
+    const auto width = static_cast<std::size_t>(n_values);
+    const auto for_arrays = [&](const auto& visit) {
+      visit(n_nodes, feature, column, threshold_bin, left, right, threshold, gain, node_weight, node_count,
+            missing_kind, default_left);
+      visit(n_nodes * width, node_value);
+      visit(n_nodes + 1, category_begin, leaf_weight, leaf_count);
+      visit((n_nodes + 1) * width, leaf_value);
+    };
+    std::size_t n_bytes = 0;
+    for_arrays([&](std::size_t n, auto&... arrays) { n_bytes += (Arena::bytes_of(arrays, n) + ...); });
+    memory.reset(new Arena(n_bytes));
+    for_arrays([&](std::size_t n, auto&... arrays) { (memory->give(arrays, n), ...); });
+    category_begin.push_back(0);
   }
   // Adds a node without the statistics of its rows (value, weight, count). `value` is the threshold; categories
   // have 0.
@@ -79,8 +90,10 @@ struct Tree {
   // Largest absolute value that a leaf can add.
   double largest_value() const {
     double largest = 0.0;
-    for (const auto* values : {&leaf_value, &linear.low, &linear.high}) {
-      for (const double v : *values) largest = v > largest ? v : -v > largest ? -v : largest;
+    for (const std::span<const double> values :
+         {std::span<const double>(leaf_value), std::span<const double>(linear.low),
+          std::span<const double>(linear.high)}) {
+      for (const double v : values) largest = v > largest ? v : -v > largest ? -v : largest;
     }
     return largest;
   }

@@ -35,13 +35,19 @@ class Random {
 };
 
 // Index of the first element whose bits differ, -1 if there is none, -2 if the lengths differ.
-template <class T>
-std::int64_t first_difference(const std::vector<T>& a, const std::vector<T>& b) {
+template <class T, class A>
+std::int64_t first_difference(const std::vector<T, A>& a, const std::vector<T, A>& b) {
   if (a.size() != b.size()) return -2;
   for (std::size_t i = 0; i < a.size(); ++i) {
     if (std::memcmp(&a[i], &b[i], sizeof(T)) != 0) return static_cast<std::int64_t>(i);
   }
   return -1;
+}
+
+// Arrays of a tree to arrays of a forest.
+template <class From, class To>
+void copy_array(const From& from, To& to) {
+  to.assign(from.begin(), from.end());
 }
 
 // Calls body() at every level that this machine has, then returns to the level of before.

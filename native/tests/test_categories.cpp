@@ -84,15 +84,15 @@ Forest as_forest(const Tree& t) {
   f.n_columns = 3;
   f.node_begin = {0, static_cast<std::int64_t>(t.column.size())};
   f.leaf_begin = {0, t.n_leaves()};
-  f.column = t.column;
-  f.threshold = t.threshold;
-  f.missing_kind = t.missing_kind;
-  f.default_left = t.default_left;
-  f.left = t.left;
-  f.right = t.right;
-  f.leaf_value = t.leaf_value;
-  f.category_begin = t.category_begin;
-  f.category = t.category;
+  copy_array(t.column, f.column);
+  copy_array(t.threshold, f.threshold);
+  copy_array(t.missing_kind, f.missing_kind);
+  copy_array(t.default_left, f.default_left);
+  copy_array(t.left, f.left);
+  copy_array(t.right, f.right);
+  copy_array(t.leaf_value, f.leaf_value);
+  copy_array(t.category_begin, f.category_begin);
+  copy_array(t.category, f.category);
   prepare_forest(f);
   return f;
 }

@@ -101,13 +101,13 @@ Forest as_forest(const Tree& t, std::int64_t n_columns) {
   f.n_columns = n_columns;
   f.node_begin = {0, static_cast<std::int64_t>(t.column.size())};
   f.leaf_begin = {0, t.n_leaves()};
-  f.column = t.column;
-  f.threshold = t.threshold;
-  f.missing_kind = t.missing_kind;
-  f.default_left = t.default_left;
-  f.left = t.left;
-  f.right = t.right;
-  f.leaf_value = t.leaf_value;
+  copy_array(t.column, f.column);
+  copy_array(t.threshold, f.threshold);
+  copy_array(t.missing_kind, f.missing_kind);
+  copy_array(t.default_left, f.default_left);
+  copy_array(t.left, f.left);
+  copy_array(t.right, f.right);
+  copy_array(t.leaf_value, f.leaf_value);
   prepare_forest(f);  // throws if it is not a tree
   return f;
 }
@@ -135,7 +135,7 @@ void check_true_to_rows(const Problem& p, const GrowParams& params, const Grown&
     count[leaf] += 1;
     expected_score[row] += g.tree.leaf_value[leaf];
   }
-  CHECK(g.tree.leaf_count == count);
+  CHECK(std::ranges::equal(g.tree.leaf_count, count));
   CHECK(first_difference(g.score, expected_score) == -1);
   for (std::size_t l = 0; l < n_leaves; ++l) {
     CHECK(g.tree.leaf_weight[l] == doctest::Approx(hessian[l]).epsilon(1e-12));
@@ -504,7 +504,7 @@ TEST_SUITE("grower") {
     params.search.fractions.by_tree = 0.25;
     params.search.column_key = 5;
     const Grown g = grow(p, params, 2);
-    std::vector<std::int32_t> used = g.tree.feature;
+    auto used = g.tree.feature;
     std::sort(used.begin(), used.end());
     used.erase(std::unique(used.begin(), used.end()), used.end());
     CHECK(used.size() <= 6);

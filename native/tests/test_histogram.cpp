@@ -84,15 +84,20 @@ std::vector<std::uint64_t> build(const Bins<Bin>& b, const Rows& rows, const Sel
   args.n_lanes = b.n_lanes - b.first_lane;
   args.lane_cells = b.n_bins;
   args.lane_offset = b.lane_offset.data();
-  args.rows = s.rows.empty() ? nullptr : s.rows.data();
-  args.first_row = s.first_row;
-  args.n_rows = s.n_rows;
   args.row_values = rows.values();
   args.layout = &rows.layout;
   args.cells = cells.data();
   args.common = b.common.data();
   args.n_common = static_cast<int>(b.common.size());
-  sizeof(Bin) == 1 ? kernels().build_u8(args) : kernels().build_u16(args);
+  // In one piece, or in two, of which the first knows that rows follow it.
+  const std::int64_t n_first = as_columns ? s.n_rows / 3 : s.n_rows;
+  for (const auto& [begin, end] : {std::pair(std::int64_t{0}, n_first), std::pair(n_first, s.n_rows)}) {
+    args.rows = s.rows.empty() ? nullptr : s.rows.data() + begin;
+    args.first_row = s.first_row + begin;
+    args.n_rows = end - begin;
+    args.n_after = s.n_rows - end;
+    sizeof(Bin) == 1 ? kernels().build_u8(args) : kernels().build_u16(args);
+  }
   return {cells.begin(), cells.end()};
 }
 

@@ -167,9 +167,12 @@ TEST_SUITE("leaf_rows") {
             const std::int64_t n = std::ssize(expected);
             for (std::int64_t part = 0; part < 3; ++part) {
               RowReader reader(bits.part(of_bits[i], page, n * part / 3, n * (part + 1) / 3), memory);
+              const RowIdx* next = nullptr;
               while (reader.n_left() > 0) {
-                const RowList piece = reader.next(random.chance(0.5) ? 5000 : n);
+                const RowList piece = reader.next(random.chance(0.5) ? random.below(5000) + 1 : n);
                 REQUIRE(piece.n > 0);
+                if (next != nullptr) CHECK(piece.rows == next);
+                next = reader.n_after() > 0 ? piece.rows + piece.n : nullptr;
                 read.insert(read.end(), piece.rows, piece.rows + piece.n);
               }
             }

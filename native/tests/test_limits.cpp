@@ -273,7 +273,7 @@ TEST_SUITE("limits") {
     if (tree.right[2] >= 0) CHECK(tree.feature[at(tree.right[2])] != 0);
     params.shape.num_leaves = 3;
     const Tree small = grow_tree();
-    CHECK(small.feature == std::vector<std::int32_t>{27, 26});
+    CHECK(small.feature == ArenaVector<std::int32_t>{27, 26});
     params.shape.num_leaves = 31;
     params.search.rules.min_data = 2500.0;  // the root's split leaves enough, those below do not
     for (const std::int32_t f : grow_tree().feature) CHECK(f != 26);
