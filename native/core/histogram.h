@@ -120,7 +120,7 @@ struct BuildScratch {
   Buffer<RowIdx> list;
 
   RowReader reader_of(const RowList& rows) {
-    constexpr std::int64_t kListRows = 16384;
+    constexpr std::int64_t kListRows = 32768;
     if (rows.bits != nullptr) list.grow_to(kListRows + RowReader::kSlack);
     return {rows, {list.begin(), list.end()}};
   }

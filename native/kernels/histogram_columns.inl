@@ -68,7 +68,7 @@ struct LinesAhead {
   __attribute__((always_inline)) void prefetch(int64_t i) const { __builtin_prefetch(at + 64 * i, 0, 2); }
 };
 
-// Adds blocks to one or two lanes: eight rows to one, then to the other. Prefetches once for each block.
+// Adds blocks to one lane, or two, or three: eight rows to one, then to the next one. Prefetches once for each block.
 template <int kLaneCells, int kLanes, class Ahead>
 __attribute__((noinline)) void add_columns(const uint8_t* blocks, const PackedCell* values, int64_t n,
                                            PackedCell* cells, Ahead ahead) {
@@ -76,7 +76,7 @@ __attribute__((noinline)) void add_columns(const uint8_t* blocks, const PackedCe
     ahead.prefetch(b);
     uint64_t bins[kLanes];
     memcpy(bins, blocks, sizeof(bins));
-#pragma GCC unroll 2
+#pragma GCC unroll 3
     for (int lane = 0; lane < kLanes; ++lane) {
 #pragma GCC unroll 4
       for (int k = 0; k < 8; k += 2) {
@@ -180,12 +180,16 @@ void build_columns(const BuildArgs& a) {
         });
         continue;
       }
-      for (; lane < last; lane += 2) {
+      while (lane < last) {
+        const int n_lanes = last - lane == 3 ? 3 : last - lane >= 2 ? 2 : 1;
         add_ahead(n_blocks, [&](auto ahead) {
-          const auto add = last - lane >= 2 ? add_columns<kLaneCells, 2, decltype(ahead)>
-                                            : add_columns<kLaneCells, 1, decltype(ahead)>;
+          using Ahead = decltype(ahead);
+          const auto add = n_lanes == 2   ? add_columns<kLaneCells, 2, Ahead>
+                           : n_lanes == 3 ? add_columns<kLaneCells, 3, Ahead>
+                                          : add_columns<kLaneCells, 1, Ahead>;
           add(blocks + 8 * lane, values, n_blocks, cells + lane * kLaneCells, ahead);
         });
+        lane += n_lanes;
       }
     }
   }
