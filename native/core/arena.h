@@ -49,7 +49,7 @@ class Arena {
   static std::size_t bytes_of(const ArenaVector<T>&, std::size_t n) {
     return (n * sizeof(T) + kAlign - 1) / kAlign * kAlign;
   }
-  // The vector becomes an empty one with room for n numbers.
+  // The vector becomes an empty one that can take n numbers.
   template <class T>
   void give(ArenaVector<T>& vector, std::size_t n) {
     vector = ArenaVector<T>(ArenaAllocator<T>(this));

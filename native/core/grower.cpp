@@ -132,8 +132,7 @@ void Grower::grow_nodes(Team& team) {
     if (!at(node).expanded) {
       if (params_->interrupt != nullptr) params_->interrupt->check();
       evaluator_->pay(at(node).split.feature);
-      const auto batch = frontier_.batch(n_leaves, batch_limits(team));
-      expand(team, batch, n_leaves + 1 == num_leaves);
+      expand(team, frontier_.batch(n_leaves, batch_limits(team)), n_leaves + 1 == num_leaves);
     }
     commit(node);
     ++n_leaves;
@@ -359,16 +358,12 @@ void Grower::search_again(Team& team, std::int32_t node) {
   if (at(node).split.feature >= 0) push(node);
 }
 
-// Notes what the next tree can expect.
+// Notes what the next tree can expect, and how much work was wasted.
 void Grower::note_growth() {
   if (pages_) stats_.passes = pages_->n_passes();
   stats_.committed += static_cast<std::int64_t>(committed_.size());
-  // A node that is expanded gets two children.
-  if (nodes_.size() > 1 + 2 * committed_.size()) note_waste();
   frontier_.finish();
-}
-
-void Grower::note_waste() {
+  if (nodes_.size() == 1 + 2 * committed_.size()) return;  // children of nodes of the tree, all of them
   std::vector<char> is_committed(nodes_.size(), 0);
   for (const std::int32_t node : committed_) is_committed[static_cast<std::size_t>(node)] = 1;
   for (std::size_t i = 0; i < nodes_.size(); ++i) {

@@ -93,7 +93,6 @@ class Grower {
   void push(std::int32_t node);
   Frontier::Limits batch_limits(Team& team);
   void note_growth();
-  void note_waste();
 
   GrowNode& at(std::int32_t node) { return nodes_[static_cast<std::size_t>(node)]; }
   double* values(std::int32_t node) { return values_.data() + static_cast<std::size_t>(node) * n_outputs_; }

@@ -42,7 +42,7 @@ struct Tree {
   LinearLeaves linear;    // empty: leaves have their plain values
   bool by_value = false;  // thresholds are not bounds of bins: nodes compare raw values
 
-  // Makes room for the arrays of a new tree.
+  // Takes memory for the arrays of a new tree.
   void reserve(std::size_t n_nodes) {
     const auto width = static_cast<std::size_t>(n_values);
     const auto for_arrays = [&](const auto& visit) {
