@@ -318,8 +318,8 @@ Tree make_tree(const BinMatrix& matrix, const nb::dict& arrays, std::int64_t n_v
     }
   }
   if (arrays.contains("category") && !arrays["category"].is_none()) {
-    tree.category =
-        array_of<std::int32_t>(arrays, "category", length(nb::cast<In<std::int32_t>>(arrays["category"], false)));
+    const auto category = nb::cast<In<std::int32_t>>(arrays["category"], false);
+    tree.category.assign(category.data(), category.data() + length(category));
     tree.category_begin = array_of<std::int64_t>(arrays, "category_begin", n_nodes + 1);
     const auto n_categories = static_cast<std::int64_t>(tree.category.size());
     const bool is_right = tree.category_begin.front() == 0 && tree.category_begin.back() == n_categories &&

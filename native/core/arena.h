@@ -47,7 +47,7 @@ class Arena {
   explicit Arena(std::size_t n_bytes) { add_block(n_bytes); }
   template <class T>
   static std::size_t bytes_of(const ArenaVector<T>&, std::size_t n) {
-    return (n * sizeof(T) + kAlign - 1) / kAlign * kAlign;
+    return aligned(n * sizeof(T));
   }
   // The vector becomes an empty one that can take n numbers.
   template <class T>
@@ -56,14 +56,17 @@ class Arena {
     vector.reserve(n);
   }
   void* allocate(std::size_t n_bytes) {
-    n_bytes = (n_bytes + kAlign - 1) / kAlign * kAlign;
+    n_bytes = aligned(n_bytes);
     if (n_bytes > left_) add_block(2 * n_bytes);
     left_ -= n_bytes;
     return blocks_.back().get() + size_ - left_ - n_bytes;
   }
 
  private:
-  static constexpr std::size_t kAlign = alignof(std::max_align_t);
+  static std::size_t aligned(std::size_t n_bytes) {
+    constexpr std::size_t kAlign = alignof(std::max_align_t);
+    return (n_bytes + kAlign - 1) / kAlign * kAlign;
+  }
 
   void add_block(std::size_t n_bytes) {
     blocks_.push_back(std::make_unique_for_overwrite<std::byte[]>(n_bytes));

@@ -325,9 +325,7 @@ void add_lanes(const Group& group, LaneRange lanes, const void* bins, const RowL
   if (rows.n > layout.max_rows) {
     may_overflow = most != nullptr ? lanes_above(layout.max_rows, group, lanes, most) : std::vector<CellRange>{range};
   }
-  constexpr std::int64_t kWhole = 1024;  // rows: whole chunks of the kernels
-  const std::int64_t most_rows = layout.max_rows - (layout.max_rows > kWhole ? layout.max_rows % kWhole : 0);
-  const std::int64_t step = may_overflow.empty() ? rows.n : most_rows;
+  const std::int64_t step = may_overflow.empty() ? rows.n : layout.max_rows;
   while (reader.n_left() > 0) {
     add_next(step);
     if (reader.n_left() == 0) break;

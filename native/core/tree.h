@@ -3,7 +3,6 @@
 
 #include <cstdint>
 #include <functional>
-#include <memory>
 #include <span>
 #include <vector>
 
@@ -90,11 +89,12 @@ struct Tree {
   // Largest absolute value that a leaf can add.
   double largest_value() const {
     double largest = 0.0;
-    for (const std::span<const double> values :
-         {std::span<const double>(leaf_value), std::span<const double>(linear.low),
-          std::span<const double>(linear.high)}) {
+    const auto see = [&](const auto& values) {
       for (const double v : values) largest = v > largest ? v : -v > largest ? -v : largest;
-    }
+    };
+    see(leaf_value);
+    see(linear.low);
+    see(linear.high);
     return largest;
   }
   // Finds the feature and the bin of every node from its column and threshold. Returns the first

@@ -2,9 +2,30 @@
 #pragma once
 
 #include "core/predict.h"
+#include "core/tree.h"
 #include "support.h"
 
 namespace gossamer::tests {
+
+// A forest of one grown tree.
+inline Forest as_forest(const Tree& tree, std::int64_t n_columns) {
+  Forest f;
+  f.n_columns = n_columns;
+  f.node_begin = {0, static_cast<std::int64_t>(tree.column.size())};
+  f.leaf_begin = {0, tree.n_leaves()};
+  const auto copy = [](const auto& from, auto& to) { to.assign(from.begin(), from.end()); };
+  copy(tree.column, f.column);
+  copy(tree.threshold, f.threshold);
+  copy(tree.missing_kind, f.missing_kind);
+  copy(tree.default_left, f.default_left);
+  copy(tree.left, f.left);
+  copy(tree.right, f.right);
+  copy(tree.leaf_value, f.leaf_value);
+  if (!tree.category.empty()) copy(tree.category_begin, f.category_begin);
+  copy(tree.category, f.category);
+  prepare_forest(f);  // throws if it is not a tree
+  return f;
+}
 
 // A random tree of `n_nodes` nodes: leaves are split one after another.
 inline void add_random_tree(Forest& f, std::int64_t n_nodes, Random& random) {

@@ -44,12 +44,6 @@ std::int64_t first_difference(const std::vector<T, A>& a, const std::vector<T, A
   return -1;
 }
 
-// Arrays of a tree to arrays of a forest.
-template <class From, class To>
-void copy_array(const From& from, To& to) {
-  to.assign(from.begin(), from.end());
-}
-
 // Calls body() at every level that this machine has, then returns to the level of before.
 template <class Body>
 void at_every_level(const Body& body) {

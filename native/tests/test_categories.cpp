@@ -5,7 +5,7 @@
 
 #include "core/categories.h"
 #include "core/grower.h"
-#include "core/predict.h"
+#include "random_forest.h"
 #include "sparse_table.h"
 
 namespace gossamer::tests {
@@ -77,24 +77,6 @@ Grown grow(const Problem& p, const GrowParams& params, int n_threads) {
   g.score.assign(at(p.n_rows()), 0.0);
   g.tree = grower.grow(team, p.gradient.data(), p.hessian.data(), nullptr, p.n_rows(), params, g.score.data());
   return g;
-}
-
-Forest as_forest(const Tree& t) {
-  Forest f;
-  f.n_columns = 3;
-  f.node_begin = {0, static_cast<std::int64_t>(t.column.size())};
-  f.leaf_begin = {0, t.n_leaves()};
-  copy_array(t.column, f.column);
-  copy_array(t.threshold, f.threshold);
-  copy_array(t.missing_kind, f.missing_kind);
-  copy_array(t.default_left, f.default_left);
-  copy_array(t.left, f.left);
-  copy_array(t.right, f.right);
-  copy_array(t.leaf_value, f.leaf_value);
-  copy_array(t.category_begin, f.category_begin);
-  copy_array(t.category, f.category);
-  prepare_forest(f);
-  return f;
 }
 
 // One node; the categories of its set go right, to the value 2, all else to the value 1.
@@ -182,7 +164,7 @@ TEST_CASE("rows walk down where training put them") {
     const Problem p = make_problem(n_rows, 7, true);
     const Grown g = grow(p, small_groups(), 2);
     REQUIRE(!g.tree.category.empty());
-    const Forest forest = as_forest(g.tree);
+    const Forest forest = as_forest(g.tree, 3);
     Team team(2);
     std::vector<double> predicted(at(n_rows), 0.0);
     predict_scores(team, forest, p.view(), 0, 1, predicted.data());

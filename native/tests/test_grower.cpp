@@ -6,7 +6,7 @@
 #include <thread>
 
 #include "core/grower.h"
-#include "core/predict.h"
+#include "random_forest.h"
 #include "sparse_table.h"
 
 namespace gossamer::tests {
@@ -94,22 +94,6 @@ bool same_tree(const Tree& a, const Tree& b) {
 
 bool same(const Grown& a, const Grown& b) {
   return same_tree(a.tree, b.tree) && first_difference(a.score, b.score) == -1;
-}
-
-Forest as_forest(const Tree& t, std::int64_t n_columns) {
-  Forest f;
-  f.n_columns = n_columns;
-  f.node_begin = {0, static_cast<std::int64_t>(t.column.size())};
-  f.leaf_begin = {0, t.n_leaves()};
-  copy_array(t.column, f.column);
-  copy_array(t.threshold, f.threshold);
-  copy_array(t.missing_kind, f.missing_kind);
-  copy_array(t.default_left, f.default_left);
-  copy_array(t.left, f.left);
-  copy_array(t.right, f.right);
-  copy_array(t.leaf_value, f.leaf_value);
-  prepare_forest(f);  // throws if it is not a tree
-  return f;
 }
 
 int depth_of(const Tree& t, std::int32_t node) {
