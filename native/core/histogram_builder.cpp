@@ -11,6 +11,7 @@ namespace gossamer {
 namespace {
 
 constexpr double kEntriesPerGroup = 16.0;  // entries of a row that take as long as a group of lanes
+constexpr double kTwoByteLane = 1.75;      // lanes of one byte that take as long as one of two bytes
 
 // Light cells take all rows at once; heavy ones are emptied into 64-bit sums before they overflow.
 void add_sparse(const HistogramShape& shape, const RowPage& page, const QuantisedRows& quantised, const RowList& rows,
@@ -91,6 +92,7 @@ void HistogramBuilder::start(const HistogramShape& shape, int n_threads) {
 void HistogramBuilder::plan(int n_threads, const HistogramShape& shape, bool one_page,
                             std::span<BuiltHistogram> histograms, bool may_wait) {
   tasks_.clear();
+  weigh_groups(shape);
   std::int64_t total_rows = 0;
   for (BuiltHistogram& h : histograms) {
     const std::int64_t n_rows = h.rows.end - h.rows.begin;
@@ -102,42 +104,53 @@ void HistogramBuilder::plan(int n_threads, const HistogramShape& shape, bool one
   if (shape.has_sparse() && shape.matrix->n_rows() > 0) {
     entries_per_row = static_cast<double>(shape.sparse->n_entries()) / static_cast<double>(shape.matrix->n_rows());
   }
-  const auto n_units = shape.n_groups() + static_cast<std::int64_t>(std::ceil(entries_per_row / kEntriesPerGroup));
+  double weight = std::ceil(entries_per_row / kEntriesPerGroup);
+  for (std::size_t g = 0; g < group_weight_.size(); ++g) weight += shape.group_used[g] ? group_weight_[g] : 0.0;
   // Several shares per thread balance the load; every cut through a leaf costs a histogram to be cleared and merged.
   const std::int64_t per_thread = n_threads <= 2 ? 2 : std::clamp<std::int64_t>(total_rows / (32768 * n_threads), 4, 8);
   const std::int64_t n_shares = n_threads == 1 ? 1 : n_threads * per_thread;
-  plan_lanes(shape, one_page, histograms, std::max(kTaskRows, (total_rows * n_units + n_shares - 1) / n_shares),
-             n_threads <= 2);
+  const double share = std::ceil(static_cast<double>(total_rows) * weight / static_cast<double>(n_shares));
+  plan_lanes(shape, one_page, histograms, std::max(static_cast<double>(kTaskRows), share), n_threads <= 2);
   if (shape.has_sparse()) plan_sparse(shape, one_page, histograms, n_shares, entries_per_row);
   // Longest first: the last one to start should be short.
   std::stable_sort(tasks_.begin(), tasks_.end(), [](const Task& a, const Task& b) { return a.cost > b.cost; });
 }
 
-// With few shares, leaves are cut as if all rows were dealt out to shares of the same size, one after another: that
+void HistogramBuilder::weigh_groups(const HistogramShape& shape) {
+  group_weight_.clear();
+  for (const Group& group : shape.matrix->groups()) {
+    group_weight_.push_back((group.two_bytes ? kTwoByteLane : 1.0) * static_cast<double>(group.n_lanes));
+  }
+  const double most = group_weight_.empty() ? 1.0 : *std::max_element(group_weight_.begin(), group_weight_.end());
+  for (double& weight : group_weight_) weight /= most;
+}
+
+// With few shares, leaves are cut as if all rows were dealt out to shares of the same cost, one after another: that
 // balances the load. Many shares balance themselves, and leaves smaller than a share need not be cut.
 void HistogramBuilder::plan_lanes(const HistogramShape& shape, bool one_page, std::span<BuiltHistogram> histograms,
-                                  std::int64_t share_rows, bool deals) {
-  const std::int64_t least_rows = std::max(kTaskRows / 2, share_rows / 4);  // on both sides of a cut
-  std::int64_t filled = 0;
+                                  double share, bool deals) {
+  const double least = std::max(static_cast<double>(kTaskRows / 2), share / 4.0);  // on both sides of a cut
+  double filled = 0.0;
   for (BuiltHistogram& h : histograms) {
     const std::int64_t n_rows = h.rows.end - h.rows.begin;
-    // Rows are taken out of one histogram only.
-    const std::int64_t n_parts = h.take_out ? 1 : std::max<std::int64_t>((n_rows + share_rows / 2) / share_rows, 1);
     for (std::size_t g = 0; !h.waits && g < shape.group_used.size(); ++g) {
       if (!shape.group_used[g]) continue;
       const auto group = static_cast<std::int32_t>(g);
+      const auto cost_of = [&](std::int64_t n) { return group_weight_[g] * static_cast<double>(n); };
       if (!deals || h.take_out) {
-        add_parts(shape, one_page, h, group, n_parts, static_cast<double>(n_rows));
+        // Rows are taken out of one histogram only.
+        const auto n_parts = h.take_out ? 1 : static_cast<std::int64_t>(cost_of(n_rows) / share + 0.5);
+        add_parts(shape, one_page, h, group, std::max<std::int64_t>(n_parts, 1), cost_of(n_rows));
         continue;
       }
       std::int64_t begin = 0;
       do {
-        if (filled + least_rows > share_rows) filled = 0;
-        const std::int64_t space = share_rows - filled;
-        const bool is_cut = n_rows - begin >= space + least_rows;
-        const std::int64_t end = is_cut ? begin + space : n_rows;
-        add_task(shape, one_page, h, group, begin, end, static_cast<double>(end - begin));
-        filled += end - begin;
+        if (filled + least > share) filled = 0.0;
+        const double space = share - filled;
+        const bool is_cut = cost_of(n_rows - begin) >= space + least;
+        const std::int64_t end = is_cut ? begin + static_cast<std::int64_t>(space / group_weight_[g]) : n_rows;
+        add_task(shape, one_page, h, group, begin, end, cost_of(end - begin));
+        filled += cost_of(end - begin);
         begin = end;
       } while (begin < n_rows);
     }

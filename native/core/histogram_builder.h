@@ -90,13 +90,15 @@ class HistogramBuilder {
     BuiltHistogram* leaf;
     std::int32_t group;
     std::int64_t begin, end;  // positions in the leaf's rows; in pages, the same parts of their rows
-    double cost;              // in rows of a group of lanes
+    double cost;              // in rows of the group that costs most
     Histogram* target;
   };
   void plan(int n_threads, const HistogramShape& shape, bool one_page, std::span<BuiltHistogram> histograms,
             bool may_wait);
-  void plan_lanes(const HistogramShape& shape, bool one_page, std::span<BuiltHistogram> histograms,
-                  std::int64_t share_rows, bool deals);
+  void weigh_groups(const HistogramShape& shape);
+  // `share`: of the cost, for one task.
+  void plan_lanes(const HistogramShape& shape, bool one_page, std::span<BuiltHistogram> histograms, double share,
+                  bool deals);
   void plan_sparse(const HistogramShape& shape, bool one_page, std::span<BuiltHistogram> histograms,
                    std::int64_t most_parts, double entries_per_row);
   void add_parts(const HistogramShape& shape, bool one_page, BuiltHistogram& leaf, std::int32_t group,
@@ -107,6 +109,7 @@ class HistogramBuilder {
                 const RowPage& page, BuildScratch& scratch);
 
   std::vector<Task> tasks_;            // of the batch
+  std::vector<double> group_weight_;   // what a row costs in each group of lanes
   HistogramPool pool_;                 // partial histograms
   std::vector<BuildScratch> scratch_;  // by thread
 };

@@ -25,15 +25,19 @@ void HistogramEvaluator::list_lane_blocks(int n_threads, std::size_t n_families,
   // Many tasks balance themselves; of few, every thread should get the same number.
   const auto n_ranges = share != nullptr ? std::ssize(share->lanes) : shape_.n_groups();
   const std::int64_t n_tasks = static_cast<std::int64_t>(n_families) * n_ranges;
-  std::int64_t n_parts = 1;
+  const std::int64_t n_wanted = 4 * n_threads;
   // Rows would be copied for every part of a group whose histogram waits.
-  const auto is_enough = [&] {
-    return n_tasks * n_parts >= 4 * n_threads || n_tasks * n_parts % n_threads == 0 ||
-           shape_.has_many_groups(n_threads);
-  };
-  while (!is_enough()) ++n_parts;
+  const bool is_enough = n_tasks >= n_wanted || shape_.has_many_groups(n_threads);
+  std::int64_t n_parts = 1;
+  while (!is_enough && n_tasks * n_parts < n_wanted && n_tasks * n_parts % n_threads != 0) ++n_parts;
+  const std::int64_t n_cells = data_.matrix->n_cells() * static_cast<std::int64_t>(n_families);
   lane_blocks_.clear();
   const auto add = [&](std::int32_t group, std::int64_t begin, std::int64_t end) {
+    // Groups differ: of several, large ones make more blocks.
+    if (n_ranges > 1 && !is_enough) {
+      const Group& own = groups[at(group)];
+      n_parts = std::max<std::int64_t>(n_wanted * (own.lane_begin(end) - own.lane_begin(begin)) / n_cells, 1);
+    }
     const std::int64_t block = std::max<std::int64_t>((end - begin + n_parts - 1) / n_parts, 2);
     for (std::int64_t first = begin; first < end; first += block) {
       lane_blocks_.push_back(

@@ -58,7 +58,7 @@ class Buffer {
     if (size_ == 0) return;
     const std::size_t bytes = static_cast<std::size_t>(size_) * sizeof(T) + kSlack;
 #if defined(__linux__)
-    if (bytes >= 2 * kHuge) {
+    if (bytes >= kHuge) {
       mapped_bytes_ = bytes + kHuge;
       void* raw = mmap(nullptr, mapped_bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
       if (raw == MAP_FAILED) {

@@ -6,6 +6,10 @@
 #include <cstring>
 #include <stdexcept>
 
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
+
 namespace gossamer {
 
 // Kernels read several bins as one integer, and files hold arrays as they lie in memory.
@@ -88,8 +92,14 @@ Levels& levels() {
 const KernelTable& kernels() { return *levels().chosen.load(std::memory_order_relaxed); }
 bool merges_stores() {
 #if defined(__x86_64__)
-  static const bool is_amd = (__builtin_cpu_init(), __builtin_cpu_is("amd") != 0);
-  return is_amd;
+  static const bool merges = [] {
+    constexpr unsigned kZen5 = 0x1a;
+    unsigned eax = 0, ebx = 0, ecx = 0, edx = 0;
+    __builtin_cpu_init();
+    if (!__builtin_cpu_is("amd") || __get_cpuid(1, &eax, &ebx, &ecx, &edx) == 0) return false;
+    return (eax >> 8 & 0xf) + (eax >> 20 & 0xff) >= kZen5;  // the family
+  }();
+  return merges;
 #else
   return false;
 #endif

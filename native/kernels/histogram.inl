@@ -99,6 +99,20 @@ struct NextRows {
   }
 };
 
+// Their values.
+template <class Row>
+struct NextValues {
+  const Row* values;
+  const RowIdx* rows;
+  int64_t n;
+
+  __attribute__((always_inline)) void prefetch(int64_t i) const {
+    if (i + 2 > n) return;
+    __builtin_prefetch(values + rows[i], 0, 2);
+    __builtin_prefetch(values + rows[i + 1], 0, 2);
+  }
+};
+
 // The same for rows in the order of the table.
 struct NextInOrder {
   const char* at;
@@ -110,16 +124,17 @@ struct NextInOrder {
   }
 };
 
+// `fetched`: bins and values have been prefetched.
 template <class Ops, int kBytes>
 void copy_rows(const BuildArgs& a, int64_t begin, int64_t n, uint8_t* __restrict bins,
-               typename Ops::Cell* __restrict values) {
+               typename Ops::Cell* __restrict values, bool fetched) {
   const auto* const all_bins = static_cast<const uint8_t*>(a.bins);
   const auto* const all_values = static_cast<const typename Ops::Row*>(a.row_values);
   const Spreader spread(*a.layout);
   const RowIdx* const rows = a.rows + begin;
   int64_t i = 0;
   for (; i + 8 <= n; i += 8) {
-    if (begin + i + kAhead + 8 <= a.n_rows) {
+    if (!fetched && begin + i + kAhead + 8 <= a.n_rows) {
       for (int64_t k = i + kAhead; k < i + kAhead + 8; ++k) {
         const int64_t ahead = rows[k];
         if (begin == 0) __builtin_prefetch(all_bins + ahead * kBytes, 0, 2);
@@ -226,24 +241,37 @@ inline const uint8_t* load_in_order(const BuildArgs& a, int64_t begin, int64_t n
 // Copies the bins and values of listed rows, which have a byte a lane.
 template <class Ops>
 inline const uint8_t* load_listed(const BuildArgs& a, int64_t begin, int64_t n, uint8_t* bins,
-                                  typename Ops::Cell* values) {
+                                  typename Ops::Cell* values, bool fetched) {
   switch (a.row_stride) {  // a power of two
-    case 1: copy_rows<Ops, 1>(a, begin, n, bins, values); break;
-    case 2: copy_rows<Ops, 2>(a, begin, n, bins, values); break;
-    case 4: copy_rows<Ops, 4>(a, begin, n, bins, values); break;
-    case 8: copy_rows<Ops, 8>(a, begin, n, bins, values); break;
-    case 16: copy_rows<Ops, 16>(a, begin, n, bins, values); break;
-    default: copy_rows<Ops, 32>(a, begin, n, bins, values); break;
+    case 1: copy_rows<Ops, 1>(a, begin, n, bins, values, fetched); break;
+    case 2: copy_rows<Ops, 2>(a, begin, n, bins, values, fetched); break;
+    case 4: copy_rows<Ops, 4>(a, begin, n, bins, values, fetched); break;
+    case 8: copy_rows<Ops, 8>(a, begin, n, bins, values, fetched); break;
+    case 16: copy_rows<Ops, 16>(a, begin, n, bins, values, fetched); break;
+    default: copy_rows<Ops, 32>(a, begin, n, bins, values, fetched); break;
   }
   return bins;
+}
+
+// Rows after row `end` of the arguments that are prefetched.
+inline int64_t n_ahead(const BuildArgs& a, int64_t end) {
+  const int64_t left = a.n_rows + a.n_after - end;
+  return left < kChunkRows ? left : kChunkRows;
 }
 
 // What is prefetched during a pass over the rows before row `end` of the arguments: every other listed row in the first
 // pass, the rest in the second one.
 inline NextRows rows_after(const BuildArgs& a, int64_t end, int64_t row_bytes, int64_t pass) {
-  const int64_t after = a.n_rows - end < kChunkRows ? a.n_rows - end : kChunkRows;
+  const int64_t after = n_ahead(a, end);
   if (pass > 1 || after < 2) return {};
   return {static_cast<const char*>(a.bins), a.rows + end + pass, row_bytes, after};
+}
+
+// And in the third pass: there need not be one.
+template <class Ops>
+inline auto values_after(const BuildArgs& a, int64_t end) {
+  using Row = typename Ops::Row;
+  return NextValues<Row>{static_cast<const Row*>(a.row_values), a.rows + end, n_ahead(a, end)};
 }
 
 // The same for rows in order: bins in the first pass, values in the second one.
@@ -366,7 +394,7 @@ void build_lanes(const BuildArgs& a) {
   for (int64_t begin = 0; begin < a.n_rows; begin += kChunkRows) {
     const int64_t n = a.n_rows - begin < kChunkRows ? a.n_rows - begin : kChunkRows;
     const uint8_t* const chunk = a.rows == nullptr ? load_in_order<Ops>(a, begin, n, a.row_stride, values)
-                                                   : load_listed<Ops>(a, begin, n, bins, values);
+                                                   : load_listed<Ops>(a, begin, n, bins, values, begin > 0 && n_passes > 2);
     if (a.take_out) negate<Ops>(values, n);
     Cell sum{};
     if (a.n_common > 0) {
@@ -386,6 +414,8 @@ void build_lanes(const BuildArgs& a) {
       };
       if (a.rows == nullptr) {
         add(in_order_after<Ops>(a, begin + n, a.row_stride, p));
+      } else if (p == 2) {
+        add(values_after<Ops>(a, begin + n));
       } else {
         add(rows_after(a, begin + n, a.row_stride, p));
       }

@@ -1,7 +1,7 @@
 // Histograms of rows with 17 to 32 lanes: bins become columns before they are added, two lanes at a time.
 //
-// AMD's cores merge stores to lines that they have just written. Cells of two lanes lie in so few lines that an add
-// takes 0.9 cycles there; with eight lanes, as in histogram.inl, it takes 1.05. Intel's cores gain nothing.
+// Zen 5 merges stores to lines that it has just written. Cells of two lanes lie in so few lines that an add takes 0.9
+// cycles there; with eight lanes, as in histogram.inl, it takes 1.05. Zen 4 and Intel's cores gain nothing.
 
 #if defined(GOSSAMER_AVX512)
 

@@ -532,7 +532,7 @@ struct KernelTable {
 // The table in use. Chosen once from the processor, or by GOSSAMER_KERNELS=v2|v3|v4.
 const KernelTable& kernels();
 
-// Whether the processor merges stores to lines that it has just written, as those of AMD do.
+// Whether the processor merges stores to lines that it has just written, as AMD's do from Zen 5 on.
 bool merges_stores();
 
 // Levels that this machine can run, best last. set_kernel_level returns false if there is no such level.
