@@ -295,6 +295,11 @@ void add_lanes(const Group& group, LaneRange lanes, const void* bins, const RowL
   args.common = group.common.data();
   args.n_common = static_cast<int>(group.common.size());
   const auto build = group.two_bytes ? kernels().build_u16 : kernels().build_u8;
+  if (scratch.next_rows.rows != nullptr) {
+    args.next_bins = scratch.next_bins;
+    args.next_rows = scratch.next_rows.rows;
+    args.n_next = scratch.next_rows.n;
+  }
   RowReader reader = scratch.reader_of(rows);
   const auto add_next = [&](std::int64_t most_rows) {
     const RowList piece = reader.next(most_rows);

@@ -118,6 +118,8 @@ struct LaneRange {
 struct BuildScratch {
   Buffer<std::uint64_t> cells;
   Buffer<RowIdx> list;
+  RowList next_rows;  // what the thread will read afterwards, if it is known
+  const void* next_bins = nullptr;
 
   RowReader reader_of(const RowList& rows) {
     constexpr std::int64_t kListRows = 32768;

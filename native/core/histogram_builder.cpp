@@ -87,6 +87,7 @@ void BuiltHistogram::merge_sparse(const HistogramShape& shape, const SparseRows:
 void HistogramBuilder::start(const HistogramShape& shape, int n_threads) {
   pool_.configure(shape.n_cells, shape.n_light(), shape.layout.wide, 0);
   scratch_.resize(std::max(scratch_.size(), at(n_threads)));
+  for (BuildScratch& scratch : scratch_) scratch.next_rows = {};  // where the last tree ended with an exception
 }
 
 void HistogramBuilder::plan(int n_threads, const HistogramShape& shape, bool one_page,
@@ -225,14 +226,26 @@ void HistogramBuilder::add_page(const Task& task, const HistogramShape& shape, c
 }
 
 void HistogramBuilder::build_lanes(const HistogramShape& shape, const QuantisedRows& quantised,
-                                   const LeafRows& leaf_rows, const RowPage& page, const BuiltHistogram& histogram,
-                                   std::int32_t group, LaneRange lanes, int thread) {
-  if (!histogram.take_out) {
-    clear_range(*histogram.own, lanes.cells(shape.matrix->groups()[at(group)]), shape.n_cells, shape.layout);
-  }
-  const RowList rows = leaf_rows.part(histogram.rows, page, 0, histogram.rows.end - histogram.rows.begin);
+                                   const LeafRows& leaf_rows, const RowPage& page, const LanesToBuild& lanes,
+                                   const LanesToBuild* next, int thread) {
+  const BuiltHistogram& histogram = *lanes.histogram;
+  const Group& group = shape.matrix->groups()[at(lanes.group)];
+  if (!histogram.take_out) clear_range(*histogram.own, lanes.lanes.cells(group), shape.n_cells, shape.layout);
+  const auto rows_of = [&](const BuiltHistogram& h) {
+    return leaf_rows.part(h.rows, page, 0, h.rows.end - h.rows.begin);
+  };
+  const RowList rows = rows_of(histogram);
   if (rows.n == 0) return;
-  add_rows(shape, quantised, page, group, lanes, rows, scratch_[at(thread)], histogram, *histogram.own);
+  BuildScratch& scratch = scratch_[at(thread)];
+  if (next != nullptr) {
+    const Group& other = shape.matrix->groups()[at(next->group)];
+    if (!group.two_bytes && !other.two_bytes && group.row_stride == other.row_stride) {
+      scratch.next_rows = rows_of(*next->histogram);
+      scratch.next_bins = page.row_zero(at(next->group), other.row_stride);
+    }
+  }
+  add_rows(shape, quantised, page, lanes.group, lanes.lanes, rows, scratch, histogram, *histogram.own);
+  scratch.next_rows = {};
 }
 
 void HistogramBuilder::merge(Team& team, const HistogramShape& shape, std::span<BuiltHistogram> histograms) {

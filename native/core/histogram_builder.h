@@ -67,6 +67,13 @@ struct BuiltHistogram {
   void merge_sparse(const HistogramShape& shape, const SparseRows::Block& block);
 };
 
+// Some lanes of a histogram that waits.
+struct LanesToBuild {
+  const BuiltHistogram* histogram = nullptr;
+  std::int32_t group = 0;
+  LaneRange lanes;
+};
+
 class HistogramBuilder {
  public:
   static constexpr std::int64_t kTaskRows = 4096;  // least rows per task
@@ -76,9 +83,9 @@ class HistogramBuilder {
   void build(Team& team, const HistogramShape& shape, const QuantisedRows& rows, const LeafRows& leaf_rows,
              RowPages& pages, std::span<BuiltHistogram> histograms, bool may_wait);
   // Builds some lanes of a histogram that waits. Threads may build other lanes meanwhile.
+  // `next`: what the thread will probably build afterwards; nullptr: not known.
   void build_lanes(const HistogramShape& shape, const QuantisedRows& rows, const LeafRows& leaf_rows,
-                   const RowPage& page, const BuiltHistogram& histogram, std::int32_t group, LaneRange lanes,
-                   int thread);
+                   const RowPage& page, const LanesToBuild& lanes, const LanesToBuild* next, int thread);
   // Adds all partial histograms and returns them to the pool.
   void merge(Team& team, const HistogramShape& shape, std::span<BuiltHistogram> histograms);
   void give_back(std::span<BuiltHistogram> histograms);

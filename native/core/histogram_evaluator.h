@@ -14,6 +14,7 @@
 #include <compare>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -216,8 +217,9 @@ class HistogramEvaluator : public LeafEvaluator {
     return allowed_.in_histogram(leaf.job->node, f) &&
            (leaf.elected == nullptr || leaf.elected[static_cast<std::size_t>(f)]);
   }
-  void search_lanes(std::span<const SearchedLeaf> leaves, Family& family, const LaneBlock& block, int thread,
-                    Found* found);
+  std::optional<LanesToBuild> next_lanes(const std::vector<Family>& families, std::int64_t t) const;
+  void search_lanes(std::span<const SearchedLeaf> leaves, Family& family, const LaneBlock& block,
+                    const std::optional<LanesToBuild>& next_task, int thread, Found* found);
   void search_side(const SearchedLeaf& leaf, std::int32_t group, std::int32_t lane, std::int32_t end, int thread,
                    Found& best);
   void search_plain(const SearchedLeaf& leaf, std::span<const SearchedFeature> features, std::int64_t lane_cells,

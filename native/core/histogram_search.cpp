@@ -22,22 +22,25 @@ bool has_elected(std::span<const Digit> digits, const char* elected) {
 // Enough blocks for every thread, but no more: a block's cells are searched one after another.
 void HistogramEvaluator::list_lane_blocks(int n_threads, std::size_t n_families, const CellShare* share) {
   const auto& groups = data_.matrix->groups();
-  // Many tasks balance themselves; of few, every thread should get the same number.
   const auto n_ranges = share != nullptr ? std::ssize(share->lanes) : shape_.n_groups();
   const std::int64_t n_tasks = static_cast<std::int64_t>(n_families) * n_ranges;
-  const std::int64_t n_wanted = 4 * n_threads;
+  const std::int64_t n_enough = 4 * n_threads;  // tasks that balance themselves
   // Rows would be copied for every part of a group whose histogram waits.
-  const bool is_enough = n_tasks >= n_wanted || shape_.has_many_groups(n_threads);
-  std::int64_t n_parts = 1;
-  while (!is_enough && n_tasks * n_parts < n_wanted && n_tasks * n_parts % n_threads != 0) ++n_parts;
-  const std::int64_t n_cells = data_.matrix->n_cells() * static_cast<std::int64_t>(n_families);
+  const bool is_whole = n_tasks >= n_enough || shape_.has_many_groups(n_threads);
+  // Of few tasks, every thread should get the same number; of several groups, those of more cells make more blocks.
+  const auto n_parts_of = [&](std::int64_t n_cells) {
+    if (is_whole) return std::int64_t{1};
+    if (n_ranges > 1) {
+      const std::int64_t n_all = data_.matrix->n_cells() * static_cast<std::int64_t>(n_families);
+      return std::max<std::int64_t>(n_enough * n_cells / n_all, 1);
+    }
+    std::int64_t n = 1;
+    while (n_tasks * n < n_enough && n_tasks * n % n_threads != 0) ++n;
+    return n;
+  };
   lane_blocks_.clear();
   const auto add = [&](std::int32_t group, std::int64_t begin, std::int64_t end) {
-    // Groups differ: of several, large ones make more blocks.
-    if (n_ranges > 1 && !is_enough) {
-      const Group& own = groups[at(group)];
-      n_parts = std::max<std::int64_t>(n_wanted * (own.lane_begin(end) - own.lane_begin(begin)) / n_cells, 1);
-    }
+    const std::int64_t n_parts = n_parts_of(groups[at(group)].lane_begin(end) - groups[at(group)].lane_begin(begin));
     const std::int64_t block = std::max<std::int64_t>((end - begin + n_parts - 1) / n_parts, 2);
     for (std::int64_t first = begin; first < end; first += block) {
       lane_blocks_.push_back(
@@ -74,15 +77,26 @@ void HistogramEvaluator::search(Team& team, std::span<const SearchedLeaf> leaves
       return families[a.family].waiting_rows() > families[b.family].waiting_rows();
     });
   }
-  team.for_each_in_order(std::ssize(tasks_), [&](std::int64_t t, int thread) {
+  const bool has_many_groups = shape_.has_many_groups(team.n_threads());
+  const auto search_task = [&](std::int64_t t, int thread) {
     SearchTask& task = tasks_[at(t)];
     Family& family = families[task.family];
     if (task.lane_block >= 0) {
-      search_lanes(leaves, family, lane_blocks_[at(task.lane_block)], thread, task.found);
+      const auto next = next_lanes(families, t + (has_many_groups ? 1 : team.n_threads()));
+      search_lanes(leaves, family, lane_blocks_[at(task.lane_block)], next, thread, task.found);
     } else {
       search_sparse(leaves, family, task, thread);
     }
-  });
+  };
+  if (has_many_groups) {
+    // A thread keeps to its groups: their bins and cells are in its cache.
+    std::stable_sort(tasks_.begin(), tasks_.end(), [](const SearchTask& a, const SearchTask& b) {
+      return static_cast<std::uint32_t>(a.lane_block) < static_cast<std::uint32_t>(b.lane_block);
+    });
+    team.for_each(std::ssize(tasks_), search_task);
+  } else {
+    team.for_each_in_order(std::ssize(tasks_), search_task);
+  }
   for (const SearchedLeaf& leaf : leaves) state(leaf.job->node).alive.clear();
   for (SearchTask& task : tasks_) {
     for (std::size_t side = 0; side < 2; ++side) {
@@ -117,16 +131,26 @@ void HistogramEvaluator::plan_plain_features() {
   plain_begin_.push_back(static_cast<std::int32_t>(plain_.size()));
 }
 
+// What a thread builds first in a task, if anything.
+std::optional<LanesToBuild> HistogramEvaluator::next_lanes(const std::vector<Family>& families, std::int64_t t) const {
+  if (t >= std::ssize(tasks_) || tasks_[at(t)].lane_block < 0) return std::nullopt;
+  const LaneBlock& block = lane_blocks_[at(tasks_[at(t)].lane_block)];
+  for (const BuiltHistogram* const built : families[tasks_[at(t)].family].built) {
+    if (built != nullptr && built->waits) return LanesToBuild{built, block.group, {block.first, block.n}};
+  }
+  return std::nullopt;
+}
+
 // A few lanes at a time, so that cells are merged, subtracted and searched while they are in cache.
 void HistogramEvaluator::search_lanes(std::span<const SearchedLeaf> leaves, Family& family, const LaneBlock& block,
-                                      int thread, Found* found) {
+                                      const std::optional<LanesToBuild>& next_task, int thread, Found* found) {
   constexpr std::int64_t kStepCells = 2048;  // eight lanes of 256 cells are searched side by side
   const Group& group = data_.matrix->groups()[at(block.group)];
   const std::int32_t end = block.first + block.n;
   for (const BuiltHistogram* const built : family.built) {
     if (built == nullptr || !built->waits) continue;
-    builder_.build_lanes(shape_, *quantised_, *task_.leaf_rows, resident_->first(), *built, block.group,
-                         {block.first, block.n}, thread);
+    builder_.build_lanes(shape_, *quantised_, *task_.leaf_rows, resident_->first(),
+                         {built, block.group, {block.first, block.n}}, next_task ? &*next_task : nullptr, thread);
   }
   for (std::int32_t lane = block.first, next = lane; lane < end; lane = next) {
     next = lane + 1;

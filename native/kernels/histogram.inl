@@ -263,8 +263,11 @@ inline int64_t n_ahead(const BuildArgs& a, int64_t end) {
 // pass, the rest in the second one.
 inline NextRows rows_after(const BuildArgs& a, int64_t end, int64_t row_bytes, int64_t pass) {
   const int64_t after = n_ahead(a, end);
-  if (pass > 1 || after < 2) return {};
-  return {static_cast<const char*>(a.bins), a.rows + end + pass, row_bytes, after};
+  if (pass > 1) return {};
+  if (after >= 2) return {static_cast<const char*>(a.bins), a.rows + end + pass, row_bytes, after};
+  const int64_t n_next = a.n_next < kChunkRows ? a.n_next : kChunkRows;
+  if (n_next < 2) return {};
+  return {static_cast<const char*>(a.next_bins), a.next_rows + pass, row_bytes, n_next};
 }
 
 // And in the third pass: there need not be one.
@@ -393,8 +396,9 @@ void build_lanes(const BuildArgs& a) {
   }
   for (int64_t begin = 0; begin < a.n_rows; begin += kChunkRows) {
     const int64_t n = a.n_rows - begin < kChunkRows ? a.n_rows - begin : kChunkRows;
-    const uint8_t* const chunk = a.rows == nullptr ? load_in_order<Ops>(a, begin, n, a.row_stride, values)
-                                                   : load_listed<Ops>(a, begin, n, bins, values, begin > 0 && n_passes > 2);
+    const uint8_t* const chunk = a.rows == nullptr
+                                     ? load_in_order<Ops>(a, begin, n, a.row_stride, values)
+                                     : load_listed<Ops>(a, begin, n, bins, values, begin > 0 && n_passes > 2);
     if (a.take_out) negate<Ops>(values, n);
     Cell sum{};
     if (a.n_common > 0) {

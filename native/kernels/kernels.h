@@ -29,7 +29,10 @@ struct BuildArgs {
   const RowIdx* rows = nullptr;               // nullptr: rows first_row ... first_row + n_rows - 1
   std::int64_t first_row = 0;
   std::int64_t n_rows = 0;
-  std::int64_t n_after = 0;          // rows after them, which will be added next: they may be prefetched
+  std::int64_t n_after = 0;         // rows after them, which will be added next: they may be prefetched
+  const void* next_bins = nullptr;  // uint8: where after the last ones next_rows[0, n_next) will be added from
+  const RowIdx* next_rows = nullptr;
+  std::int64_t n_next = 0;
   const void* row_values = nullptr;  // per row: PackedRow, or WideCell in a wide layout
   const CellLayout* layout = nullptr;
   void* cells = nullptr;  // PackedCell, or WideCell; the first one of lane 0

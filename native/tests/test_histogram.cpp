@@ -89,13 +89,18 @@ std::vector<std::uint64_t> build(const Bins<Bin>& b, const Rows& rows, const Sel
   args.cells = cells.data();
   args.common = b.common.data();
   args.n_common = static_cast<int>(b.common.size());
-  // In one piece, or in two, of which the first knows that rows follow it.
-  const std::int64_t n_first = as_columns ? s.n_rows / 3 : s.n_rows;
+  // In two pieces, of which the first knows that rows follow it, and the second that all are added again.
+  const std::int64_t n_first = as_columns ? s.n_rows / 3 : 2 * s.n_rows / 3;
   for (const auto& [begin, end] : {std::pair(std::int64_t{0}, n_first), std::pair(n_first, s.n_rows)}) {
     args.rows = s.rows.empty() ? nullptr : s.rows.data() + begin;
     args.first_row = s.first_row + begin;
     args.n_rows = end - begin;
     args.n_after = s.n_rows - end;
+    if (end == s.n_rows && !s.rows.empty()) {
+      args.next_bins = b.bins.data();
+      args.next_rows = s.rows.data();
+      args.n_next = s.n_rows;
+    }
     sizeof(Bin) == 1 ? kernels().build_u8(args) : kernels().build_u16(args);
   }
   return {cells.begin(), cells.end()};
