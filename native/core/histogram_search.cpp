@@ -27,7 +27,7 @@ void HistogramEvaluator::list_lane_blocks(int n_threads, std::size_t n_families,
   const std::int64_t n_enough = 4 * n_threads;  // tasks that balance themselves
   // Rows would be copied for every part of a group whose histogram waits.
   const bool is_whole = n_tasks >= n_enough || shape_.has_many_groups(n_threads);
-  // Of few tasks, every thread should get the same number; of several groups, those of more cells make more blocks.
+  // Of few tasks, every thread should get the same number. Of several groups, large ones make more blocks.
   const auto n_parts_of = [&](std::int64_t n_cells) {
     if (is_whole) return std::int64_t{1};
     if (n_ranges > 1) {
