@@ -1,10 +1,12 @@
 #include "core/histogram.h"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <numeric>
 #include <vector>
 
+#include "core/index.h"
 #include "kernels/kernels.h"
 
 namespace gossamer {
@@ -107,17 +109,23 @@ void subtract_range(Histogram& child, CellRange range, std::int64_t n_cells, con
 
 namespace {
 
-// out[digit] = sum of values over all cells of the lane with that digit; `width` words per cell.
-template <class T>
-void add_marginals(const T* values, const Feature& feature, std::int64_t width, T* out) {
-  std::memset(out, 0, static_cast<std::size_t>(feature.radix * width) * sizeof(T));
-  // Cells with the same digit come in runs of feature.stride.
-  for (const T* const end = values + feature.lane_values * width; values != end;) {
-    for (std::int64_t digit = 0; digit < feature.radix; ++digit) {
-      for (std::int64_t i = 0; i < feature.stride; ++i) {
-        for (std::int64_t w = 0; w < width; ++w) out[digit * width + w] += *values++;
-      }
+// out[digit] = sum of values over all cells of the lane with that digit, kWidth words a cell. Digits above this one are
+// summed up first: runs of cells, of which a compiler makes vectors.
+template <int kWidth, class T>
+void add_marginals(const T* values, const Feature& feature, T* out) {
+  const std::int64_t run = feature.stride * kWidth;  // words of cells with the same digit
+  const std::int64_t n_words = feature.radix * run;
+  std::array<T, 256 * kWidth> sums;
+  std::copy_n(values, n_words, sums.data());
+  for (std::int64_t first = n_words; first < feature.lane_values * kWidth; first += n_words) {
+    for (std::int64_t i = 0; i < n_words; ++i) sums[at(i)] += values[first + i];
+  }
+  for (std::int64_t digit = 0; digit < feature.radix; ++digit) {
+    T sum[kWidth] = {};
+    for (std::int64_t i = digit * run; i < (digit + 1) * run; i += kWidth) {
+      for (int w = 0; w < kWidth; ++w) sum[w] += sums[at(i + w)];
     }
+    for (int w = 0; w < kWidth; ++w) out[digit * kWidth + w] = sum[w];
   }
 }
 
@@ -130,7 +138,8 @@ FeatureCells feature_cells(Histogram& h, const Feature& feature, std::int64_t n_
     const void* const cells = h.cells(feature.first_cell, layout);
     result.cells = cells;
     if (feature.shared) {
-      add_marginals(static_cast<const std::uint64_t*>(cells), feature, words_per_cell(layout), scratch);
+      const auto* const words = static_cast<const std::uint64_t*>(cells);
+      layout.wide ? add_marginals<2>(words, feature, scratch) : add_marginals<1>(words, feature, scratch);
       result.cells = scratch;
     }
     return result;
@@ -139,9 +148,9 @@ FeatureCells feature_cells(Histogram& h, const Feature& feature, std::int64_t n_
   if (feature.shared) {
     auto* const words = reinterpret_cast<std::int64_t*>(scratch);
     const LargeCells marginals{words, words + 257, reinterpret_cast<std::uint32_t*>(words + 2 * 257)};
-    add_marginals<std::int64_t>(result.large.gradient, feature, 1, marginals.gradient);
-    add_marginals<std::int64_t>(result.large.hessian, feature, 1, marginals.hessian);
-    add_marginals<std::uint32_t>(result.large.count, feature, 1, marginals.count);
+    add_marginals<1, std::int64_t>(result.large.gradient, feature, marginals.gradient);
+    add_marginals<1, std::int64_t>(result.large.hessian, feature, marginals.hessian);
+    add_marginals<1, std::uint32_t>(result.large.count, feature, marginals.count);
     result.large = marginals;
   }
   return result;
