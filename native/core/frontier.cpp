@@ -15,6 +15,7 @@ void Frontier::start(const TreeShape& shape, bool expand_ahead) {
   queue_.clear();
   version_.clear();
   known_.clear();
+  open_.clear();
   best_.clear();
   n_committed_ = 0;
   least_gain_ = std::numeric_limits<double>::infinity();
@@ -64,14 +65,18 @@ void Frontier::note(std::int32_t node, std::int32_t parent, double gain, std::in
   known.from_root = parent >= 0 ? std::min(gain, known_[at(parent)].from_root) : gain;
   known.parent = parent;
   known.n_rows = n_rows;
-  known.may_split = true;
+  known.is_hopeful = true;
+  open_.push_back(node);
   const auto larger = [&](std::int32_t a, std::int32_t b) { return known_[at(a)].from_root > known_[at(b)].from_root; };
   best_.push_back(node);
   std::push_heap(best_.begin(), best_.end(), larger);
   if (std::ssize(best_) < shape_.num_leaves) return;
   std::pop_heap(best_.begin(), best_.end(), larger);
   // The order decides which of two nodes with the same smallest gain gets into the tree: both stay.
-  if (larger(best_.front(), best_.back())) hopeless.push_back(best_.back());
+  if (larger(best_.front(), best_.back())) {
+    known_[at(best_.back())].is_hopeful = false;
+    hopeless.push_back(best_.back());
+  }
   best_.pop_back();
 }
 
@@ -81,19 +86,26 @@ void Frontier::commit(std::int32_t node) {
   if (!expand_ahead_ || shape_.depthwise) return;
   Known& known = known_[at(node)];
   known.is_committed = true;
+  known.is_hopeful = false;
   if (2 * n_committed_ > shape_.num_leaves) least_gain_ = std::min(least_gain_, known.gain);
 }
 
-double Frontier::theta(std::int64_t n_wanted, double most) {
+// Sets the reach of the open nodes. Their parents come before them.
+void Frontier::look_at_open() {
+  std::erase_if(open_, [&](std::int32_t node) { return !known_[at(node)].is_hopeful; });
   reaches_.clear();
-  for (Known& known : known_) {
-    if (!known.may_split || known.is_committed) continue;
+  for (const std::int32_t node : open_) {
+    Known& known = known_[at(node)];
     known.reach = known.gain;
     if (known.parent >= 0 && !known_[at(known.parent)].is_committed) {
       known.reach = std::min(known.gain, known_[at(known.parent)].reach);
     }
     reaches_.push_back(known.reach);
   }
+}
+
+double Frontier::theta(std::int64_t n_wanted, double most) {
+  look_at_open();
   double least = -std::numeric_limits<double>::infinity();
   if (std::ssize(reaches_) >= n_wanted) {
     const auto nth = reaches_.begin() + (n_wanted - 1);
@@ -145,12 +157,9 @@ void Frontier::add_ahead(std::int64_t n_wanted, const Limits& limits) {
   const bool is_costly = limits.enough_rows == std::numeric_limits<std::int64_t>::max();
   const double least = theta(n_wanted, (is_costly ? 0.25 : 0.75) * first.gain);
   std::vector<std::int32_t> ahead;
-  for (std::size_t i = 0; i < known_.size(); ++i) {
-    const Known& known = known_[i];
-    const bool is_open = known.may_split && !known.is_committed && !known.is_expanded;
-    if (is_open && known.reach >= least && static_cast<std::int32_t>(i) != first.node) {
-      ahead.push_back(static_cast<std::int32_t>(i));
-    }
+  for (const std::int32_t node : open_) {
+    const Known& known = known_[at(node)];
+    if (!known.is_expanded && known.reach >= least && node != first.node) ahead.push_back(node);
   }
   std::sort(ahead.begin(), ahead.end(), [&](std::int32_t a, std::int32_t b) {
     const double x = known_[at(a)].reach;

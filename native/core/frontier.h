@@ -73,13 +73,14 @@ class Frontier {
     double reach = 0.0;
     std::int32_t parent = -1;
     std::int64_t n_rows = 0;
-    bool may_split = false;
+    bool is_hopeful = false;  // it may still be committed
     bool is_expanded = false;
     bool is_committed = false;
   };
 
   bool comes_before(const Turn& a, const Turn& b) const;
   std::int32_t& version_of(std::int32_t node);
+  void look_at_open();
   double theta(std::int64_t n_wanted, double most);
   void add_level(std::int64_t n_wanted, const Limits& limits);
   void add_ahead(std::int64_t n_wanted, const Limits& limits);
@@ -89,9 +90,10 @@ class Frontier {
   std::vector<Entry> queue_;           // heap: the next turn first; outdated entries are skipped
   std::vector<std::int32_t> version_;  // by node: entries of another version are outdated
   std::vector<Known> known_;           // by node
+  std::vector<std::int32_t> open_;     // hopeful nodes, and some that were
   std::vector<std::int32_t> best_;     // heap: the L - 1 nodes with the largest `from_root`, the smallest first
   std::vector<std::int32_t> batch_;
-  std::vector<double> reaches_;  // of nodes that may be committed
+  std::vector<double> reaches_;  // of the open nodes
   std::int64_t n_committed_ = 0;
   double least_gain_ = 0.0;  // in the second half of this tree
   double last_cut_ = 0.0;    // of the last tree; 0: not known

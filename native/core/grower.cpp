@@ -139,11 +139,15 @@ void Grower::grow_nodes(Team& team) {
   }
 }
 
-bool Grower::may_split(const GrowNode& node) const {
+bool Grower::may_split(int depth, std::int64_t n_rows) const {
   const std::int64_t max_depth = params_->shape.max_depth;
-  if (max_depth > 0 && node.depth >= max_depth) return false;
-  const auto number = static_cast<std::int32_t>(&node - nodes_.data());
-  return static_cast<double>(evaluator_->count(number)) >= 2.0 * std::max(params_->search.rules.min_data, 1.0);
+  if (max_depth > 0 && depth >= max_depth) return false;
+  return static_cast<double>(n_rows) >= 2.0 * std::max(params_->search.rules.min_data, 1.0);
+}
+
+bool Grower::has_grandchildren(const GrowNode& node) const {
+  const std::int64_t n_left = node.split.left_count;
+  return may_split(node.depth + 1, std::max(n_left, evaluator_->count(number_of(node)) - n_left));
 }
 
 void Grower::push(std::int32_t node) {
@@ -189,16 +193,19 @@ void Grower::commit(std::int32_t node) {
 void Grower::expand(Team& team, std::span<const std::int32_t> batch, bool last) {
   stats_.batches += 1;
   stats_.expanded += static_cast<std::int64_t>(batch.size());
-  partition(team, batch);
+  partition(team, batch, last);
   jobs_.clear();
   split_nodes_.clear();
-  for (const std::int32_t node : batch) {
-    const GrowNode& parent = at(node);
-    const bool searched = !last && (may_split(at(parent.children[0])) || may_split(at(parent.children[1])));
+  for (std::size_t i = 0; i < batch.size(); ++i) {
+    const GrowNode& parent = at(batch[i]);
+    const bool searched = !last && has_grandchildren(parent);
     split_nodes_.push_back(
-        {node, parent.rows, at(parent.children[0]).n_rows(), {parent.children[0], parent.children[1]}, searched});
+        {batch[i], parent.rows, at(parent.children[0]).n_rows(), {parent.children[0], parent.children[1]}, searched});
     if (!searched) continue;
-    for (const std::int32_t child : parent.children) jobs_.push_back(job_of(child, node));
+    for (const std::int32_t child : parent.children) {
+      jobs_.push_back(job_of(child, batch[i]));
+      if (!splits_.empty() && splits_[i].is_late) jobs_.back().late_split = &splits_[i];
+    }
   }
   if (!evaluator_->has_no_rows()) evaluator_->rows_were_split(team, split_nodes_);
   std::vector<std::int32_t> again;
@@ -218,7 +225,7 @@ void Grower::expand(Team& team, std::span<const std::int32_t> batch, bool last) 
   }
 }
 
-void Grower::partition(Team& team, std::span<const std::int32_t> batch) {
+void Grower::partition(Team& team, std::span<const std::int32_t> batch, bool last) {
   if (evaluator_->has_no_rows()) {
     for (const std::int32_t node : batch) make_children(node);
     return;
@@ -227,10 +234,14 @@ void Grower::partition(Team& team, std::span<const std::int32_t> batch) {
     const Timer timer(stats_.partition, stats_.is_timed);
     splits_.clear();
     splits_.reserve(batch.size());
+    const std::int64_t late_rows = pages_ ? 0 : evaluator_->late_rows(team.n_threads(), batch.size());
     for (const std::int32_t node : batch) {
       const GrowNode& leaf = at(node);
       stats_.partitioned_rows += leaf.n_rows();
-      splits_.push_back({leaf.rows, evaluator_->splitter(node, leaf.rows, leaf.split), leaf.split.left_count});
+      LeafSplit& split = splits_.emplace_back(
+          LeafSplit{leaf.rows, evaluator_->splitter(node, leaf.rows, leaf.split), leaf.split.left_count});
+      split.is_late = late_rows > 0 && leaf.n_rows() <= late_rows && rows_.can_split_late(leaf.rows) && !last &&
+                      has_grandchildren(leaf);
     }
     if (pages_) {
       rows_.start_split(splits_, pages_->ranges());

@@ -80,7 +80,7 @@ class Grower {
   void start(Team& team, const TreeTask& task);
   void grow_nodes(Team& team);
   void expand(Team& team, std::span<const std::int32_t> batch, bool last);
-  void partition(Team& team, std::span<const std::int32_t> batch);
+  void partition(Team& team, std::span<const std::int32_t> batch, bool last);
   void finish_partition(std::span<const std::int32_t> batch);
   void make_children(std::int32_t node);
   void commit(std::int32_t node);
@@ -89,7 +89,11 @@ class Grower {
   std::vector<std::int32_t> note_changes();
   std::vector<std::int32_t> stay();
   LeafJob job_of(std::int32_t node, std::int32_t parent) const;
-  bool may_split(const GrowNode& node) const;
+  bool may_split(const GrowNode& node) const { return may_split(node.depth, evaluator_->count(number_of(node))); }
+  bool may_split(int depth, std::int64_t n_rows) const;
+  // Whether some child of a node that is to be split may be split itself.
+  bool has_grandchildren(const GrowNode& node) const;
+  std::int32_t number_of(const GrowNode& node) const { return static_cast<std::int32_t>(&node - nodes_.data()); }
   void push(std::int32_t node);
   Frontier::Limits batch_limits(Team& team);
   void note_growth();

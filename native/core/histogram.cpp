@@ -42,11 +42,16 @@ bool HistogramPool::exhausted(bool large) const {
   return free.empty() && bytes_ - idle + bytes_of(large) > max_bytes_;
 }
 
-std::unique_ptr<Histogram> HistogramPool::acquire(bool large) {
+std::unique_ptr<Histogram> HistogramPool::acquire(bool large, int thread) {
+  constexpr std::int64_t kLookedAt = 16;
   auto& free = large ? free_large_ : free_small_;
   if (!free.empty()) {
-    auto histogram = std::move(free.back());
+    const auto last = free.rbegin() + std::min(kLookedAt, std::ssize(free));
+    const auto own = std::find_if(free.rbegin(), last, [&](const Free& f) { return f.thread == thread; });
+    if (own != last) std::swap(*own, free.back());
+    auto histogram = std::move(free.back().histogram);
     free.pop_back();
+    histogram->thread = thread;
     return histogram;
   }
   for (auto& idle = large ? free_small_ : free_large_;
@@ -55,6 +60,7 @@ std::unique_ptr<Histogram> HistogramPool::acquire(bool large) {
   }
   auto histogram = std::make_unique<Histogram>();
   histogram->large = large;
+  histogram->thread = thread;
   histogram->words.reset(words_for(large));
   histogram->light.reset(light_words());
   bytes_ += bytes_of(large);
@@ -63,7 +69,8 @@ std::unique_ptr<Histogram> HistogramPool::acquire(bool large) {
 
 void HistogramPool::release(std::unique_ptr<Histogram> histogram) {
   if (!histogram) return;
-  (histogram->large ? free_large_ : free_small_).push_back(std::move(histogram));
+  const int thread = histogram->thread;
+  (histogram->large ? free_large_ : free_small_).push_back({std::move(histogram), thread});
 }
 
 void clear_range(Histogram& h, CellRange range, std::int64_t n_cells, const CellLayout& layout) {

@@ -23,6 +23,7 @@ struct Histogram {
   Buffer<std::uint64_t> words;
   Buffer<std::uint64_t> light;
   bool large = false;
+  int thread = 0;  // that has it in its cache
 
   static std::int64_t words_of(std::int64_t n_cells, bool large, bool wide) {
     return large ? 2 * n_cells + (n_cells + 1) / 2 : n_cells * (wide ? 2 : 1);
@@ -40,7 +41,8 @@ class HistogramPool {
   // Discards all histograms when the sizes change (another layout). No histogram of the pool may be in use.
   void configure(std::int64_t n_cells, std::int64_t n_light, bool wide, std::int64_t max_bytes);
   void clear();
-  std::unique_ptr<Histogram> acquire(bool large);
+  // If it can, one that this thread has in its cache.
+  std::unique_ptr<Histogram> acquire(bool large, int thread = 0);
   void release(std::unique_ptr<Histogram> histogram);
   // True if one more histogram would exceed the budget, none can be reused, and none of the other kind given up.
   bool exhausted(bool large) const;
@@ -57,8 +59,12 @@ class HistogramPool {
   bool wide_ = false;
   std::int64_t max_bytes_ = 0;
   std::int64_t bytes_ = 0;
-  std::vector<std::unique_ptr<Histogram>> free_small_;
-  std::vector<std::unique_ptr<Histogram>> free_large_;
+  struct Free {
+    std::unique_ptr<Histogram> histogram;
+    int thread;  // the histogram's
+  };
+  std::vector<Free> free_small_;
+  std::vector<Free> free_large_;
 };
 
 // Cells [first, first + n) of a histogram: the unit in which they are merged and subtracted.

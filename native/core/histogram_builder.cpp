@@ -114,6 +114,7 @@ void HistogramBuilder::plan(int n_threads, const HistogramShape& shape, bool one
   plan_lanes(shape, one_page, histograms, std::max(static_cast<double>(kTaskRows), share), n_threads <= 2);
   if (shape.has_sparse()) plan_sparse(shape, one_page, histograms, n_shares, entries_per_row);
   // Longest first: the last one to start should be short.
+  if (tasks_.size() < 2) return;
   std::stable_sort(tasks_.begin(), tasks_.end(), [](const Task& a, const Task& b) { return a.cost > b.cost; });
 }
 

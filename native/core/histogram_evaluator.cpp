@@ -214,6 +214,9 @@ std::vector<std::pair<std::int32_t, BestSplit>> HistogramEvaluator::refund(std::
 void HistogramEvaluator::evaluate(Team& team, std::span<const LeafJob> jobs, std::span<BestSplit> splits) {
   mark_in_use(jobs, true);
   make_families(jobs);
+  // Where nothing comes between searching a family and settling it, one task does both.
+  const bool in_one_go = have_one_block(team.n_threads(), families_.size()) && !has_values() && !is_symmetric();
+  split_late_rows(!in_one_go);
   build(team, jobs);
   if (costs_.has_costs()) {
     std::vector<char> counted(jobs.size(), 0);
@@ -224,22 +227,26 @@ void HistogramEvaluator::evaluate(Team& team, std::span<const LeafJob> jobs, std
     const Timer timer(task_.stats->search, task_.stats->is_timed);
     allowed_.draw(jobs);
     list_leaves(jobs);
-    best_.assign(jobs.size(), Found{});
-    std::vector<std::unique_ptr<Histogram>> elected;
-    if (votes_) {
-      elected = search_elected(team, jobs, families_, leaves_, best_);
+    if (in_one_go) {
+      search_whole(team, splits);
     } else {
-      search(team, leaves_, families_, shares_.empty() ? nullptr : &shares_[at(data_.exchange->shard())], best_);
+      best_.assign(jobs.size(), Found{});
+      std::vector<std::unique_ptr<Histogram>> elected;
+      if (votes_) {
+        elected = search_elected(team, jobs, families_, leaves_, best_);
+      } else {
+        search(team, leaves_, families_, shares_.empty() ? nullptr : &shares_[at(data_.exchange->shard())], best_);
+      }
+      if (is_symmetric()) search_level(team, best_);
+      search_sources(team, leaves_, best_);
+      const auto n_jobs = static_cast<std::int64_t>(jobs.size());
+      const std::int64_t per_task = std::max<std::int64_t>(8, n_jobs / (2 * team.n_threads()));
+      for_blocks(team, n_jobs, per_task, [&](std::int64_t begin, std::int64_t end, std::int64_t, int thread) {
+        for (std::size_t i = at(begin); i < at(end); ++i) settle(leaves_[i], thread, best_[i], splits[i]);
+      });
+      if (data_.exchange != nullptr) agree(jobs, best_, splits);
+      for (auto& histogram : elected) pool_.release(std::move(histogram));
     }
-    if (is_symmetric()) search_level(team, best_);
-    search_sources(team, leaves_, best_);
-    const auto n_jobs = static_cast<std::int64_t>(jobs.size());
-    const std::int64_t per_task = std::max<std::int64_t>(8, n_jobs / (2 * team.n_threads()));
-    for_blocks(team, n_jobs, per_task, [&](std::int64_t begin, std::int64_t end, std::int64_t, int thread) {
-      for (std::size_t i = at(begin); i < at(end); ++i) settle(leaves_[i], thread, best_[i], splits[i]);
-    });
-    if (data_.exchange != nullptr) agree(jobs, best_, splits);
-    for (auto& histogram : elected) pool_.release(std::move(histogram));
   }
   builder_.give_back(built_);
   if (jobs[0].node == 0) keep_counts();
@@ -258,12 +265,29 @@ void HistogramEvaluator::evaluate(Team& team, std::span<const LeafJob> jobs, std
   mark_in_use(jobs, false);
 }
 
+// Rows that are split late must be few, so that their histogram waits, too.
+std::int64_t HistogramEvaluator::late_rows(int n_threads, std::size_t n_nodes) const {
+  const bool reads_rows_first = data_.pages != nullptr || data_.exchange != nullptr || costs_.has_costs();
+  if (has_values() || reads_rows_first || is_symmetric() || !have_one_block(n_threads, n_nodes)) return 0;
+  return 2 * HistogramBuilder::kTaskRows;
+}
+
+// Of a family without its parent's histogram, a child with too many rows to wait may have to be built.
+void HistogramEvaluator::split_late_rows(bool now) {
+  for (Family& family : families_) {
+    if (family.late_split == nullptr || (family.subtracts && !now)) continue;
+    task_.leaf_rows->split_late(*family.late_split, 0);
+    family.late_split = nullptr;
+  }
+}
+
 void HistogramEvaluator::make_families(std::span<const LeafJob> jobs) {
   families_.clear();
   const bool all_blocks = votes_ || is_symmetric();
   for (std::size_t i = 0; i < jobs.size(); ++i) {
     Family& family = families_.emplace_back();
     family.parent = jobs[i].parent;
+    family.late_split = jobs[i].late_split;
     family.jobs[0] = i;
     const NodeState& own = state(jobs[i].node);
     if (family.parent < 0) {
@@ -282,8 +306,8 @@ void HistogramEvaluator::make_families(std::span<const LeafJob> jobs) {
 
 // If memory runs short, the histogram of the leaf with the smallest gain is dropped: its children are then both built
 // from rows.
-std::unique_ptr<Histogram> HistogramEvaluator::acquire(bool large) {
-  if (!pool_.exhausted(large)) return pool_.acquire(large);
+std::unique_ptr<Histogram> HistogramEvaluator::acquire(bool large, int thread) {
+  if (!pool_.exhausted(large)) return pool_.acquire(large, thread);
   std::vector<Holder> in_use;
   std::unique_ptr<Histogram> taken;
   auto& holders = holders_[large];
@@ -302,7 +326,12 @@ std::unique_ptr<Histogram> HistogramEvaluator::acquire(bool large) {
     holders.push_back(holder);
     std::push_heap(holders.begin(), holders.end(), std::greater<>());
   }
-  return taken ? std::move(taken) : pool_.acquire(large);
+  return taken ? std::move(taken) : pool_.acquire(large, thread);
+}
+
+int HistogramEvaluator::thread_of(const Family& family) const {
+  const Histogram* const parent = family.parent >= 0 ? state(family.parent).histogram.get() : nullptr;
+  return parent != nullptr ? parent->thread : 0;
 }
 
 void HistogramEvaluator::mark_in_use(std::span<const LeafJob> jobs, bool in_use) {
@@ -326,7 +355,7 @@ void HistogramEvaluator::build(Team& team, std::span<const LeafJob> jobs) {
       if (node.histogram) continue;  // the leaf is searched again
       task_.stats->built_rows += job.rows.end - job.rows.begin;
       if (lists_rows && !task_.leaf_rows->is_listed(job.rows)) task_.leaf_rows->make_list(team, job.rows);
-      if (!family.takes_rows_out) node.histogram = acquire(node.sums.count > layout().max_rows);
+      if (!family.takes_rows_out) node.histogram = acquire(node.sums.count > layout().max_rows, thread_of(family));
       Histogram* const target = (family.takes_rows_out ? state(family.parent) : node).histogram.get();
       built_.push_back({target, job.rows, {}, family.takes_rows_out, most_in_cells(family)});
       family.built[side] = &built_.back();
@@ -400,7 +429,7 @@ void HistogramEvaluator::prepare_rest(std::span<const LeafJob> jobs, Family& fam
   Histogram& parent = *state(family.parent).histogram;
   const bool becomes_small = parent.large && state(jobs[family.jobs[1]].node).sums.count <= layout().max_rows;
   if (!becomes_small) return;
-  family.packed_rest = acquire(false);
+  family.packed_rest = acquire(false, thread_of(family));
   std::swap(family.packed_rest->light, parent.light);
 }
 

@@ -56,6 +56,7 @@ class HistogramEvaluator : public LeafEvaluator {
   const std::vector<Feature>& box_features() const override { return data_.matrix->features(); }
   std::int64_t preferred_rows(int n_threads) const override;
   std::int64_t most_nodes() const override;
+  std::int64_t late_rows(int n_threads, std::size_t n_nodes) const override;
 
  protected:
   // The sums and the histogram of a node.
@@ -147,6 +148,7 @@ class HistogramEvaluator : public LeafEvaluator {
     BuiltHistogram* built[2] = {nullptr, nullptr};
     std::unique_ptr<Histogram> packed_rest;
     std::vector<std::int32_t> alive;  // blocks of sparse columns to be searched
+    LeafSplit* late_split = nullptr;  // the parent's rows are split before the lanes are built
 
     // Rows that are added to histograms while these are searched.
     std::int64_t waiting_rows() const {
@@ -172,6 +174,10 @@ class HistogramEvaluator : public LeafEvaluator {
     std::size_t family;
     std::int32_t lane_block;            // -1: sparse columns
     std::int32_t first_alive, n_alive;  // range in the family's blocks
+    std::int64_t n_rows;                // that are added to histograms meanwhile
+    int thread = 0;                     // that should take it
+  };
+  struct Findings {
     Found found[2] = {};
     std::vector<std::int32_t> alive[2] = {};
   };
@@ -195,14 +201,22 @@ class HistogramEvaluator : public LeafEvaluator {
   bool owns(std::int32_t f) const;
   void agree(std::span<const LeafJob> jobs, std::span<const Found> best, std::span<BestSplit> splits);
   Bytes write_splits(std::span<const LeafJob> jobs, std::span<const Found> best, std::span<const BestSplit> splits);
-  std::unique_ptr<Histogram> acquire(bool large);
+  std::unique_ptr<Histogram> acquire(bool large, int thread = 0);
+  // The thread that has the parent's histogram in its cache.
+  int thread_of(const Family& family) const;
   void mark_in_use(std::span<const LeafJob> jobs, bool in_use);
   void prepare_rest(std::span<const LeafJob> jobs, Family& family);
   void list_leaves(std::span<const LeafJob> jobs);
   // `share`: the lanes to be searched; nullptr: all that are used.
   void search(Team& team, std::span<const SearchedLeaf> leaves, std::vector<Family>& families, const CellShare* share,
               std::span<Found> best);
+  // Searches and settles families whose lanes are one block each.
+  void search_whole(Team& team, std::span<BestSplit> splits);
+  bool have_one_block(int n_threads, std::size_t n_families) const;
+  void split_late_rows(bool now);
   void list_lane_blocks(int n_threads, std::size_t n_families, const CellShare* share);
+  void list_tasks(const std::vector<Family>& families);
+  void deal_tasks(int n_threads);
   // Searches the features that the shards elect; `leaves` then have the histograms that are returned.
   std::vector<std::unique_ptr<Histogram>> search_elected(Team& team, std::span<const LeafJob> jobs,
                                                          std::vector<Family>& families, std::span<SearchedLeaf> leaves,
@@ -225,7 +239,8 @@ class HistogramEvaluator : public LeafEvaluator {
   void search_plain(const SearchedLeaf& leaf, std::span<const SearchedFeature> features, std::int64_t lane_cells,
                     int thread, Found& best);
   void search_digit(const SearchedLeaf& leaf, const Digit& digit, int thread, Found& best);
-  void search_sparse(std::span<const SearchedLeaf> leaves, Family& family, SearchTask& task, int thread);
+  void search_sparse(std::span<const SearchedLeaf> leaves, Family& family, const SearchTask& task, int thread,
+                     Findings& findings);
   bool search_sparse_block(const SearchedLeaf& leaf, const SparseRows::Block& block, int thread, Found& best);
   void merge_sparse_block(Family& family, const SparseRows::Block& block);
   bool search_right(const SearchedLeaf& leaf, const FeatureCells& cells, const std::int32_t* features, int n,
@@ -271,6 +286,8 @@ class HistogramEvaluator : public LeafEvaluator {
   std::vector<Found> best_;
   std::vector<LaneBlock> lane_blocks_;
   std::vector<SearchTask> tasks_;
+  std::vector<Findings> findings_;        // by task
+  std::vector<std::int64_t> share_begin_;  // by thread: the first of its tasks
   Buffer<std::uint32_t> all_counts_;            // of the lanes' cells, over all rows of the table; empty: not known
   std::vector<Buffer<double>> search_scratch_;  // by thread
   std::vector<Buffer<std::uint64_t>> marginal_scratch_;

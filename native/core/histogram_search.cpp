@@ -1,6 +1,7 @@
 // The part of the histogram evaluator that finds splits in the cells of lanes and sparse columns.
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <optional>
 
 #include "core/category_search.h"
@@ -11,6 +12,8 @@
 namespace gossamer {
 namespace {
 
+constexpr int kTasksPerThread = 4;  // so many balance themselves
+
 bool has_elected(std::span<const Digit> digits, const char* elected) {
   return std::any_of(digits.begin(), digits.end(), [&](const Digit& digit) {
     return std::any_of(digit.features.begin(), digit.features.end(), [&](std::int32_t f) { return elected[f]; });
@@ -19,12 +22,18 @@ bool has_elected(std::span<const Digit> digits, const char* elected) {
 
 }  // namespace
 
+// Whether all lanes of a leaf are searched by one task: with so many families, tasks balance themselves.
+bool HistogramEvaluator::have_one_block(int n_threads, std::size_t n_families) const {
+  return shape_.n_groups() == 1 && !sparse_ && shares_.empty() &&
+         (n_threads == 1 || static_cast<std::int64_t>(n_families) >= std::int64_t{kTasksPerThread} * n_threads);
+}
+
 // Enough blocks for every thread, but no more: a block's cells are searched one after another.
 void HistogramEvaluator::list_lane_blocks(int n_threads, std::size_t n_families, const CellShare* share) {
   const auto& groups = data_.matrix->groups();
   const auto n_ranges = share != nullptr ? std::ssize(share->lanes) : shape_.n_groups();
   const std::int64_t n_tasks = static_cast<std::int64_t>(n_families) * n_ranges;
-  const std::int64_t n_enough = 4 * n_threads;  // tasks that balance themselves
+  const std::int64_t n_enough = std::int64_t{kTasksPerThread} * n_threads;
   // Rows would be copied for every part of a group whose histogram waits.
   const bool is_whole = n_tasks >= n_enough || shape_.has_many_groups(n_threads);
   // Of few tasks, every thread should get the same number. Of several groups, large ones make more blocks.
@@ -56,36 +65,81 @@ void HistogramEvaluator::list_lane_blocks(int n_threads, std::size_t n_families,
   }
 }
 
-void HistogramEvaluator::search(Team& team, std::span<const SearchedLeaf> leaves, std::vector<Family>& families,
-                                const CellShare* share, std::span<Found> best) {
+void HistogramEvaluator::list_tasks(const std::vector<Family>& families) {
   constexpr std::int64_t kBlocksPerTask = 8;
-  list_lane_blocks(team.n_threads(), families.size(), share);
   tasks_.clear();
   for (std::size_t family = 0; family < families.size(); ++family) {
+    const std::int64_t n_rows = families[family].waiting_rows();
     for (std::size_t b = 0; b < lane_blocks_.size(); ++b) {
-      tasks_.push_back({family, static_cast<std::int32_t>(b), 0, 0});
+      tasks_.push_back({family, static_cast<std::int32_t>(b), 0, 0, n_rows});
     }
     const auto n_alive = static_cast<std::int64_t>(families[family].alive.size());
     for (std::int64_t first = 0; first < n_alive; first += kBlocksPerTask) {
       const std::int64_t n = std::min(kBlocksPerTask, n_alive - first);
-      tasks_.push_back({family, -1, static_cast<std::int32_t>(first), static_cast<std::int32_t>(n)});
+      tasks_.push_back({family, -1, static_cast<std::int32_t>(first), static_cast<std::int32_t>(n), n_rows});
     }
   }
-  // Longest first: the last task to start should be a short one.
-  if (team.n_threads() > 1 && families.size() > 1) {
-    std::stable_sort(tasks_.begin(), tasks_.end(), [&](const SearchTask& a, const SearchTask& b) {
-      return families[a.family].waiting_rows() > families[b.family].waiting_rows();
-    });
+}
+
+// A thread gets the families whose parent it has in its cache, the longest first: the last task to start should be a
+// short one.
+void HistogramEvaluator::deal_tasks(int n_threads) {
+  share_begin_.assign(at(n_threads) + 1, 0);
+  for (SearchTask& task : tasks_) {
+    task.thread = thread_of(families_[task.family]);
+    ++share_begin_[at(task.thread) + 1];
   }
-  const bool has_many_groups = shape_.has_many_groups(team.n_threads());
+  std::partial_sum(share_begin_.begin(), share_begin_.end(), share_begin_.begin());
+  std::sort(tasks_.begin(), tasks_.end(), [](const SearchTask& a, const SearchTask& b) {
+    if (a.thread != b.thread) return a.thread < b.thread;
+    return a.n_rows != b.n_rows ? a.n_rows > b.n_rows : a.family < b.family;
+  });
+}
+
+void HistogramEvaluator::search_whole(Team& team, std::span<BestSplit> splits) {
+  list_lane_blocks(team.n_threads(), families_.size(), nullptr);
+  list_tasks(families_);
   const auto search_task = [&](std::int64_t t, int thread) {
-    SearchTask& task = tasks_[at(t)];
+    Family& family = families_[tasks_[at(t)].family];
+    if (family.late_split != nullptr) task_.leaf_rows->split_late(*family.late_split, thread);
+    Found found[2];
+    search_lanes(leaves_, family, lane_blocks_.front(), next_lanes(families_, t + 1), thread, found);
+    for (std::size_t side = 0; side < 2; ++side) {
+      const std::size_t job = family.jobs[side];
+      if (job == kNone) continue;
+      if (leaves_[job].histogram != nullptr) leaves_[job].histogram->thread = thread;
+      settle(leaves_[job], thread, found[side], splits[job]);
+    }
+  };
+  if (team.n_threads() == 1) {
+    team.for_each(std::ssize(tasks_), search_task);
+  } else {
+    deal_tasks(team.n_threads());
+    team.for_each_dealt(share_begin_, search_task);
+  }
+}
+
+void HistogramEvaluator::search(Team& team, std::span<const SearchedLeaf> leaves, std::vector<Family>& families,
+                                const CellShare* share, std::span<Found> best) {
+  list_lane_blocks(team.n_threads(), families.size(), share);
+  list_tasks(families);
+  const bool has_many_groups = shape_.has_many_groups(team.n_threads());
+  // Longest first.
+  if (team.n_threads() > 1 && families.size() > 1) {
+    std::stable_sort(tasks_.begin(), tasks_.end(),
+                     [](const SearchTask& a, const SearchTask& b) { return a.n_rows > b.n_rows; });
+  }
+  if (findings_.size() < tasks_.size()) findings_.resize(tasks_.size());
+  const auto search_task = [&](std::int64_t t, int thread) {
+    const SearchTask& task = tasks_[at(t)];
+    Findings& findings = findings_[at(t)];
+    findings = {};
     Family& family = families[task.family];
     if (task.lane_block >= 0) {
       const auto next = next_lanes(families, t + (has_many_groups ? 1 : team.n_threads()));
-      search_lanes(leaves, family, lane_blocks_[at(task.lane_block)], next, thread, task.found);
+      search_lanes(leaves, family, lane_blocks_[at(task.lane_block)], next, thread, findings.found);
     } else {
-      search_sparse(leaves, family, task, thread);
+      search_sparse(leaves, family, task, thread, findings);
     }
   };
   if (has_many_groups) {
@@ -98,14 +152,15 @@ void HistogramEvaluator::search(Team& team, std::span<const SearchedLeaf> leaves
     team.for_each_in_order(std::ssize(tasks_), search_task);
   }
   for (const SearchedLeaf& leaf : leaves) state(leaf.job->node).alive.clear();
-  for (SearchTask& task : tasks_) {
+  for (std::size_t t = 0; t < tasks_.size(); ++t) {
     for (std::size_t side = 0; side < 2; ++side) {
-      const std::size_t job = families[task.family].jobs[side];
+      const std::size_t job = families[tasks_[t].family].jobs[side];
       if (job == kNone) continue;
-      Found& found = task.found[side];
+      Found& found = findings_[t].found[side];
       if (found.split.feature >= 0 && best[job].loses_to(found.gain, found.split.feature)) best[job] = std::move(found);
+      const auto& own = findings_[t].alive[side];
       auto& alive = state(leaves[job].job->node).alive;
-      alive.insert(alive.end(), task.alive[side].begin(), task.alive[side].end());
+      alive.insert(alive.end(), own.begin(), own.end());
     }
   }
 }
@@ -135,7 +190,9 @@ void HistogramEvaluator::plan_plain_features() {
 std::optional<LanesToBuild> HistogramEvaluator::next_lanes(const std::vector<Family>& families, std::int64_t t) const {
   if (t >= std::ssize(tasks_) || tasks_[at(t)].lane_block < 0) return std::nullopt;
   const LaneBlock& block = lane_blocks_[at(tasks_[at(t)].lane_block)];
-  for (const BuiltHistogram* const built : families[tasks_[at(t)].family].built) {
+  const Family& family = families[tasks_[at(t)].family];
+  if (family.late_split != nullptr) return std::nullopt;  // another thread may be splitting these rows
+  for (const BuiltHistogram* const built : family.built) {
     if (built != nullptr && built->waits) return LanesToBuild{built, block.group, {block.first, block.n}};
   }
   return std::nullopt;
@@ -267,16 +324,16 @@ void HistogramEvaluator::merge_sparse_block(Family& family, const SparseRows::Bl
                            rest.light.data() + first);
 }
 
-void HistogramEvaluator::search_sparse(std::span<const SearchedLeaf> leaves, Family& family, SearchTask& task,
-                                       int thread) {
+void HistogramEvaluator::search_sparse(std::span<const SearchedLeaf> leaves, Family& family, const SearchTask& task,
+                                       int thread, Findings& findings) {
   for (std::int32_t k = task.first_alive; k < task.first_alive + task.n_alive; ++k) {
     const std::int32_t b = family.alive[at(k)];
     const SparseRows::Block& block = sparse_->blocks[at(b)];
     merge_sparse_block(family, block);
     for (std::size_t side = 0; side < 2; ++side) {
       if (family.jobs[side] == kNone || !leaves[family.jobs[side]].is_searched()) continue;
-      if (search_sparse_block(leaves[family.jobs[side]], block, thread, task.found[side])) {
-        task.alive[side].push_back(b);
+      if (search_sparse_block(leaves[family.jobs[side]], block, thread, findings.found[side])) {
+        findings.alive[side].push_back(b);
       }
     }
   }

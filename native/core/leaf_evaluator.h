@@ -60,7 +60,8 @@ struct LeafJob {
   double value = 0.0;       // with one output: the leaf's value before shrinkage
   double free_value = 0.0;  // its value without monotone constraints
   std::int32_t forced = -1;
-  InteractionGroups::Open open;  // feature groups that its path allows
+  InteractionGroups::Open open;     // feature groups that its path allows
+  LeafSplit* late_split = nullptr;  // the evaluator splits the parent's rows; the same for both children
 };
 
 struct BestSplit {
@@ -132,6 +133,9 @@ class LeafEvaluator {
   virtual const std::vector<Feature>& box_features() const = 0;
   // Whether trees compare values (see Tree::by_value), and thresholds come from BestSplit::value.
   virtual bool has_values() const { return false; }
+  // Of a batch of so many nodes, those with at most this many rows may be split by `evaluate` (LeafJob::late_split): on
+  // the thread that builds the histogram, and without a join.
+  virtual std::int64_t late_rows(int /*n_threads*/, std::size_t /*n_nodes*/) const { return 0; }
   // Leaves with this many rows in total are worth a join. 1: one leaf at a time.
   virtual std::int64_t preferred_rows(int n_threads) const = 0;
   // Nodes whose children can be evaluated at once within the limit of memory.

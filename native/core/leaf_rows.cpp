@@ -23,7 +23,7 @@ RowRange LeafRows::start(Team& team, const RowIdx* rows, std::int64_t n_rows, Us
   const bool on_pages = use == Use::pages;
   rows_.grow_to(n_rows);
   left_.grow_to(n_rows);
-  if (!on_pages) right_.grow_to(n_rows);
+  if (!on_pages) right_.grow_to(std::max(n_rows, team.n_threads() * kLateRows));
   splits_ = {};
   identity_ = rows == nullptr;
   increasing_ = true;
@@ -152,6 +152,7 @@ void LeafRows::split(Team& team, std::span<LeafSplit> splits) {
   listed_.clear();
   as_bits_.clear();
   for (LeafSplit& split : splits) {
+    if (split.is_late) continue;
     const bool as_bits = split.leaf.bits >= 0 && split.splitter.can_split_bits();
     if (!as_bits && !is_listed(split.leaf)) make_list(team, split.leaf);
     (as_bits ? as_bits_ : listed_).push_back(&split);

@@ -28,6 +28,7 @@ struct LeafSplit {
   RowSplitter splitter;
   std::int64_t n_left = 0;          // set by LeafRows::split; on pages it must be known before
   std::int32_t bits[2] = {-1, -1};  // of the children, set by LeafRows::split
+  bool is_late = false;             // LeafRows::split leaves it to split_late; n_left is known before
 
   std::int64_t n_rows() const { return leaf.end - leaf.begin; }
   // The ranges of the children.
@@ -48,6 +49,10 @@ class LeafRows {
   void release();
   // Rows of each leaf go left, to the front of its range, or right; they keep their order.
   void split(Team& team, std::span<LeafSplit> splits);
+  // Whether a leaf may be split late, if it has at most kLateRows rows: many threads may then split one each.
+  static constexpr std::int64_t kLateRows = 8192;
+  bool can_split_late(RowRange leaf) const { return !identity_ && leaf.bits < 0; }
+  void split_late(LeafSplit& split, int thread) { split_whole(split, thread * kLateRows); }
   // Whether a leaf has a list. Splitting its bits takes the list's place.
   bool is_listed(RowRange leaf) const { return leaf.bits < 0 || bits_[at(leaf.bits)].is_listed; }
   void make_list(Team& team, RowRange leaf);

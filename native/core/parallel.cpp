@@ -89,6 +89,7 @@ struct Team::Job {
   // The next task of each share. Shares are ranges of tasks: one range, or one for each thread. They are close
   // together: a thread takes a task once in many microseconds, and all of them are set for every job.
   alignas(64) std::unique_ptr<std::atomic<std::int64_t>[]> next_task;
+  std::unique_ptr<std::int64_t[]> share_begin;  // one more than there are shares
   // Workers that have entered the job, and kOpen. All that follows but `crowded` is read by those
   // only, and written only while the job is closed and empty.
   alignas(64) std::atomic<std::uint32_t> inside{0};
@@ -101,9 +102,9 @@ struct Team::Job {
   std::atomic<bool> quit{false};
   std::atomic<int> crowded{0};  // see wait_for_change
 
-  explicit Job(int n_threads) : next_task(std::make_unique<std::atomic<std::int64_t>[]>(at(n_threads))) {}
-
-  std::int64_t share_begin(int share) const { return n_tasks * share / n_shares; }
+  explicit Job(int n_threads)
+      : next_task(std::make_unique<std::atomic<std::int64_t>[]>(at(n_threads))),
+        share_begin(std::make_unique<std::int64_t[]>(at(n_threads) + 1)) {}
 };
 
 Team::Team(int n_threads) : job_(std::make_unique<Job>(std::max(n_threads, 1))) {
@@ -145,7 +146,7 @@ void Team::take_tasks(int thread) {
   try {
     for (int i = 0; i < job.n_shares; ++i) {
       const int share = (thread + i) % job.n_shares;
-      const std::int64_t end = job.share_begin(share + 1);
+      const std::int64_t end = job.share_begin[at(share) + 1];
       std::atomic<std::int64_t>& next = job.next_task[at(share)];
       while (next.load(std::memory_order_relaxed) < end) {
         const std::int64_t task = next.fetch_add(1, std::memory_order_relaxed);
@@ -163,7 +164,7 @@ void Team::take_tasks(int thread) {
   }
 }
 
-void Team::run(std::int64_t n_tasks, int n_shares, Invoke invoke, const void* closure) {
+void Team::run(std::int64_t n_tasks, int n_shares, const std::int64_t* begin, Invoke invoke, const void* closure) {
   if (workers_.empty() || n_tasks <= 1) {
     for (std::int64_t task = 0; task < n_tasks; ++task) {
       invoke(closure, task, 0);
@@ -176,8 +177,9 @@ void Team::run(std::int64_t n_tasks, int n_shares, Invoke invoke, const void* cl
   job.closure = closure;
   job.n_tasks = n_tasks;
   job.n_shares = n_shares;
-  for (int share = 0; share < n_shares; ++share) {
-    job.next_task[at(share)].store(job.share_begin(share), std::memory_order_relaxed);
+  for (int share = 0; share <= n_shares; ++share) {
+    job.share_begin[at(share)] = begin != nullptr ? begin[share] : n_tasks * share / n_shares;
+    if (share < n_shares) job.next_task[at(share)].store(job.share_begin[at(share)], std::memory_order_relaxed);
   }
   job.inside.fetch_or(kOpen, std::memory_order_release);
   job.epoch.fetch_add(1, std::memory_order_release);

@@ -16,6 +16,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <thread>
 #include <type_traits>
 #include <vector>
@@ -40,13 +41,19 @@ class Team {
   // left. Where tasks are rows in their order, a thread so finds in its cache what it wrote there in the last loop.
   template <class Body>
   void for_each(std::int64_t n_tasks, const Body& body) {
-    run(n_tasks, n_threads(), &invoke<Body>, &body);
+    run(n_tasks, n_threads(), nullptr, &invoke<Body>, &body);
   }
 
   // As for_each, but tasks are begun in their order: for tasks that are sorted, the longest first.
   template <class Body>
   void for_each_in_order(std::int64_t n_tasks, const Body& body) {
-    run(n_tasks, 1, &invoke<Body>, &body);
+    run(n_tasks, 1, nullptr, &invoke<Body>, &body);
+  }
+
+  // As for_each; the tasks of thread t are [begin[t], begin[t + 1]). `begin` has an entry more than there are threads.
+  template <class Body>
+  void for_each_dealt(std::span<const std::int64_t> begin, const Body& body) {
+    run(begin.back(), n_threads(), begin.data(), &invoke<Body>, &body);
   }
 
  private:
@@ -55,7 +62,8 @@ class Team {
   static void invoke(const void* closure, std::int64_t task, int thread) {
     (*static_cast<const Body*>(closure))(task, thread);
   }
-  void run(std::int64_t n_tasks, int n_shares, Invoke invoke, const void* closure);
+  // `begin`: where each share begins, and where the last one ends; nullptr: shares are equal.
+  void run(std::int64_t n_tasks, int n_shares, const std::int64_t* begin, Invoke invoke, const void* closure);
   void work(int thread);
   void take_tasks(int thread);
 

@@ -750,6 +750,20 @@ TEST_SUITE("histogram") {
     CHECK(pool.acquire(true)->words.size() == 5000);
   }
 
+  TEST_CASE("the pool prefers histograms that a thread has had before") {
+    HistogramPool pool;
+    pool.configure(100, 0, false, 1 << 20);
+    auto first = pool.acquire(false, 1);
+    auto second = pool.acquire(false, 0);
+    const auto* const words = first->words.data();
+    pool.release(std::move(first));
+    pool.release(std::move(second));
+    const auto again = pool.acquire(false, 1);
+    CHECK(again->words.data() == words);
+    CHECK(again->thread == 1);
+    CHECK(pool.acquire(false, 1)->thread == 1);  // whoever had it
+  }
+
   // ---- sparse columns ----
 
   TEST_CASE("entries of rows: narrow and wide codes, heavy and light cells") {

@@ -43,7 +43,7 @@ TEST_SUITE("leaf_rows") {
           rows.start(team, bagged ? expected.data() : nullptr, n);
           CHECK((rows.from(0) == nullptr) == !bagged);
           std::vector<Range> leaves{{0, n}};
-          for (int round = 0; round < 5; ++round) {
+          for (int round = 0; round < 8; ++round) {
             std::vector<LeafSplit> splits;
             std::vector<std::int64_t> n_left;
             std::vector<Range> next;
@@ -67,10 +67,15 @@ TEST_SUITE("leaf_rows") {
               std::copy(side[1].begin(), side[1].end(), expected.begin() + middle);
               splits.push_back({{leaf.begin, leaf.end}, RowSplitter(*matrix, f, threshold, missing_left)});
               n_left.push_back(middle - leaf.begin);
+              const bool is_small = leaf.end - leaf.begin <= LeafRows::kLateRows;
+              splits.back().is_late = is_small && rows.can_split_late(splits.back().leaf) && random.chance(0.5);
               next.push_back({leaf.begin, middle});
               next.push_back({middle, leaf.end});
             }
             rows.split(team, splits);
+            team.for_each(std::ssize(splits), [&](std::int64_t i, int thread) {
+              if (splits[at(i)].is_late) rows.split_late(splits[at(i)], thread);
+            });
             for (std::size_t i = 0; i < splits.size(); ++i) CHECK(splits[i].n_left == n_left[i]);
             leaves = next;
             const std::vector<RowIdx> got(rows.from(0), rows.from(0) + n);

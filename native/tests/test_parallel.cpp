@@ -78,6 +78,29 @@ void freeze(int) {
 }  // namespace
 
 TEST_SUITE("parallel") {
+  TEST_CASE("dealt tasks run once each, whatever the shares") {
+    for (const int n_threads : {1, 2, 3, 5}) {
+      Team team(n_threads);
+      const std::int64_t n = team.n_threads();
+      for (const std::int64_t n_tasks : {0, 1, 7, 200}) {
+        std::vector<std::vector<std::int64_t>> all;
+        all.push_back(std::vector<std::int64_t>(at(n) + 1, n_tasks));  // all of them are the last thread's
+        all.back().front() = 0;
+        for (std::int64_t t = 1; t < n; ++t) all.back()[at(t)] = 0;
+        all.push_back(std::vector<std::int64_t>(at(n) + 1, n_tasks));  // the first thread's
+        all.back().front() = 0;
+        for (const auto& begin : all) {
+          CAPTURE(n_threads);
+          CAPTURE(n_tasks);
+          std::vector<std::atomic<int>> seen(at(n_tasks));
+          team.for_each_dealt(begin, [&](std::int64_t task, int) { ++seen[at(task)]; });
+          CHECK(std::all_of(seen.begin(), seen.end(), [](const auto& s) { return s == 1; }));
+          CHECK(runs_every_task_once(team, n_tasks));  // the next loop has shares of its own
+        }
+      }
+    }
+  }
+
   TEST_CASE("every task runs once") {
     for (const int n_threads : {1, 2, 3, 4, 8}) {
       Team team(n_threads);
