@@ -215,6 +215,7 @@ class HistogramEvaluator : public LeafEvaluator {
   bool have_one_block(int n_threads, std::size_t n_families) const;
   void split_late_rows(bool now);
   void list_lane_blocks(int n_threads, std::size_t n_families, const CellShare* share);
+  void cut_smallest_block(int n_threads);
   void list_tasks(const std::vector<Family>& families);
   void deal_tasks(int n_threads);
   // Searches the features that the shards elect; `leaves` then have the histograms that are returned.

@@ -63,6 +63,26 @@ void HistogramEvaluator::list_lane_blocks(int n_threads, std::size_t n_families,
   for (std::size_t g = 0; g < groups.size(); ++g) {
     if (shape_.group_used[g]) add(static_cast<std::int32_t>(g), 0, groups[g].n_lanes);
   }
+  const bool are_few = n_families < at(kTasksPerThread) && shape_.has_many_groups(n_threads);
+  if (are_few && n_ranges % n_threads != 0) cut_smallest_block(n_threads);
+}
+
+// With a group left over, some threads would wait for others: each gets a part of the smallest block as its last task.
+void HistogramEvaluator::cut_smallest_block(int n_threads) {
+  constexpr std::int32_t kLeastLanes = 4;  // every part reads the rows again
+  const auto smallest = std::min_element(lane_blocks_.begin(), lane_blocks_.end(),
+                                         [](const LaneBlock& a, const LaneBlock& b) { return a.n < b.n; });
+  const LaneBlock whole = *smallest;
+  if (whole.n < kLeastLanes * n_threads) return;
+  lane_blocks_.erase(smallest);
+  const auto n_others = std::ssize(lane_blocks_);
+  for (std::int32_t part = n_threads; part-- > 0;) {
+    const std::int32_t begin = whole.n * part / n_threads;
+    const std::int32_t end = whole.n * (part + 1) / n_threads;
+    // Parts after this one are there already: it comes after the same share of the other blocks.
+    lane_blocks_.insert(lane_blocks_.begin() + n_others * (part + 1) / n_threads,
+                        {whole.group, whole.first + begin, end - begin});
+  }
 }
 
 void HistogramEvaluator::list_tasks(const std::vector<Family>& families) {
