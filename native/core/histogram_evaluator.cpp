@@ -269,6 +269,7 @@ void HistogramEvaluator::evaluate(Team& team, std::span<const LeafJob> jobs, std
 std::int64_t HistogramEvaluator::late_rows(int n_threads, std::size_t n_nodes) const {
   const bool reads_rows_first = data_.pages != nullptr || data_.exchange != nullptr || costs_.has_costs();
   if (has_values() || reads_rows_first || is_symmetric() || !have_one_block(n_threads, n_nodes)) return 0;
+  static_assert(2 * HistogramBuilder::kTaskRows <= LeafRows::kLateRows);
   return 2 * HistogramBuilder::kTaskRows;
 }
 

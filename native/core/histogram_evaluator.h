@@ -287,8 +287,8 @@ class HistogramEvaluator : public LeafEvaluator {
   std::vector<Found> best_;
   std::vector<LaneBlock> lane_blocks_;
   std::vector<SearchTask> tasks_;
-  std::vector<Findings> findings_;        // by task
-  std::vector<std::int64_t> share_begin_;  // by thread: the first of its tasks
+  std::vector<Findings> findings_;              // by task
+  std::vector<std::int64_t> share_begin_;       // by thread: the first of its tasks
   Buffer<std::uint32_t> all_counts_;            // of the lanes' cells, over all rows of the table; empty: not known
   std::vector<Buffer<double>> search_scratch_;  // by thread
   std::vector<Buffer<std::uint64_t>> marginal_scratch_;

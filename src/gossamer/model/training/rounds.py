@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 # Rounds of small tables take so little time that several are done in one native call.
 _CELLS_IN_ONE_CALL: Final = 1_000_000
-_MOST_ROUNDS_IN_ONE_CALL: Final = 32
+_MOST_ROUNDS_IN_ONE_CALL: Final = 128
 
 
 @one_at_a_time
