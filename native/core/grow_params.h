@@ -80,7 +80,23 @@ struct GrowStats {
   std::int64_t wide_rounds = 0, rounds = 0;
   std::int64_t passes = 0;  // over the pages of the table
 
-  GrowStats& operator+=(const GrowStats& other);
+  GrowStats& operator+=(const GrowStats& other) {
+    quantize += other.quantize;
+    partition += other.partition;
+    build += other.build;
+    search += other.search;
+    scores += other.scores;
+    built_rows += other.built_rows;
+    wasted_rows += other.wasted_rows;
+    partitioned_rows += other.partitioned_rows;
+    expanded += other.expanded;
+    committed += other.committed;
+    batches += other.batches;
+    passes += other.passes;
+    wide_rounds += other.wide_rounds;
+    rounds += other.rounds;
+    return *this;
+  }
 };
 
 }  // namespace gossamer

@@ -13,24 +13,6 @@
 
 namespace gossamer {
 
-GrowStats& GrowStats::operator+=(const GrowStats& other) {
-  quantize += other.quantize;
-  partition += other.partition;
-  build += other.build;
-  search += other.search;
-  scores += other.scores;
-  built_rows += other.built_rows;
-  wasted_rows += other.wasted_rows;
-  partitioned_rows += other.partitioned_rows;
-  expanded += other.expanded;
-  committed += other.committed;
-  batches += other.batches;
-  passes += other.passes;
-  wide_rounds += other.wide_rounds;
-  rounds += other.rounds;
-  return *this;
-}
-
 Grower::Grower(GrowData data, bool vector_leaves) : data_(std::move(data)), vector_leaves_(vector_leaves) {
   if (data_.pages == nullptr) data_.pages = data_.matrix->pages();
   if (data_.pages == nullptr) return;
@@ -234,21 +216,18 @@ void Grower::partition(Team& team, std::span<const std::int32_t> batch, bool las
     const Timer timer(stats_.partition, stats_.is_timed);
     splits_.clear();
     splits_.reserve(batch.size());
-    const std::int64_t late_rows = pages_ ? 0 : evaluator_->late_rows(team.n_threads(), batch.size());
     for (const std::int32_t node : batch) {
       const GrowNode& leaf = at(node);
       stats_.partitioned_rows += leaf.n_rows();
-      LeafSplit& split = splits_.emplace_back(
-          LeafSplit{leaf.rows, evaluator_->splitter(node, leaf.rows, leaf.split), leaf.split.left_count});
-      split.is_late = late_rows > 0 && leaf.n_rows() <= late_rows && rows_.can_split_late(leaf.rows) && !last &&
-                      has_grandchildren(leaf);
+      splits_.push_back({leaf.rows, evaluator_->splitter(node, leaf.rows, leaf.split), leaf.split.left_count});
+      splits_.back().may_be_late = !last && has_grandchildren(leaf);
     }
     if (pages_) {
       rows_.start_split(splits_, pages_->ranges());
       // On shards, only the partition knows how many of these rows go left.
       if (data_.exchange != nullptr) pages_->for_each([](const RowPage&) {});
     } else {
-      rows_.split(team, splits_);
+      rows_.split(team, splits_, evaluator_->late_rows(team.n_threads(), batch.size()));
     }
   }
   for (std::size_t i = 0; i < batch.size(); ++i) {

@@ -148,10 +148,13 @@ void LeafRows::split_from_both_ends(Team& team, LeafSplit& split) {
   });
 }
 
-void LeafRows::split(Team& team, std::span<LeafSplit> splits) {
+void LeafRows::split(Team& team, std::span<LeafSplit> splits, std::int64_t late_rows) {
   listed_.clear();
   as_bits_.clear();
   for (LeafSplit& split : splits) {
+    // A table with all its rows has no list before its first split.
+    split.is_late =
+        late_rows > 0 && split.may_be_late && split.leaf.bits < 0 && !identity_ && split.n_rows() <= late_rows;
     if (split.is_late) continue;
     const bool as_bits = split.leaf.bits >= 0 && split.splitter.can_split_bits();
     if (!as_bits && !is_listed(split.leaf)) make_list(team, split.leaf);

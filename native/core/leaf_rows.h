@@ -28,7 +28,8 @@ struct LeafSplit {
   RowSplitter splitter;
   std::int64_t n_left = 0;          // set by LeafRows::split; on pages it must be known before
   std::int32_t bits[2] = {-1, -1};  // of the children, set by LeafRows::split
-  bool is_late = false;             // LeafRows::split leaves it to split_late; n_left is known before
+  bool may_be_late = false;         // n_left is known, and split_late will be called if it `is_late`
+  bool is_late = false;             // set by LeafRows::split, which has not split it
 
   std::int64_t n_rows() const { return leaf.end - leaf.begin; }
   // The ranges of the children.
@@ -47,11 +48,10 @@ class LeafRows {
   RowRange start(Team& team, const RowIdx* rows, std::int64_t n_rows, Use use = Use::lists);
   // Gives its memory back until the next start.
   void release();
-  // Rows of each leaf go left, to the front of its range, or right; they keep their order.
-  void split(Team& team, std::span<LeafSplit> splits);
-  // Whether a leaf may be split late, if it has at most kLateRows rows: many threads may then split one each.
-  static constexpr std::int64_t kLateRows = 8192;
-  bool can_split_late(RowRange leaf) const { return !identity_ && leaf.bits < 0; }
+  // Rows of each leaf go left, to the front of its range, or right; they keep their order. Lists of at most `late_rows`
+  // rows are left to split_late, which many threads may call at once.
+  void split(Team& team, std::span<LeafSplit> splits, std::int64_t late_rows = 0);
+  static constexpr std::int64_t kLateRows = 8192;  // the most that late_rows may be
   void split_late(LeafSplit& split, int thread) { split_whole(split, thread * kLateRows); }
   // Whether a leaf has a list. Splitting its bits takes the list's place.
   bool is_listed(RowRange leaf) const { return leaf.bits < 0 || bits_[at(leaf.bits)].is_listed; }

@@ -67,12 +67,15 @@ TEST_SUITE("leaf_rows") {
               std::copy(side[1].begin(), side[1].end(), expected.begin() + middle);
               splits.push_back({{leaf.begin, leaf.end}, RowSplitter(*matrix, f, threshold, missing_left)});
               n_left.push_back(middle - leaf.begin);
-              const bool is_small = leaf.end - leaf.begin <= LeafRows::kLateRows;
-              splits.back().is_late = is_small && rows.can_split_late(splits.back().leaf) && random.chance(0.5);
+              splits.back().n_left = n_left.back();
+              splits.back().may_be_late = random.chance(0.5);
               next.push_back({leaf.begin, middle});
               next.push_back({middle, leaf.end});
             }
-            rows.split(team, splits);
+            rows.split(team, splits, LeafRows::kLateRows);
+            std::int64_t n_late = 0;
+            for (const LeafSplit& split : splits) n_late += split.is_late;
+            CHECK((n_late > 0 || round < 6));  // there are small lists by then
             team.for_each(std::ssize(splits), [&](std::int64_t i, int thread) {
               if (splits[at(i)].is_late) rows.split_late(splits[at(i)], thread);
             });
